@@ -12,6 +12,7 @@ require (
 	github.com/janpfeifer/gonb v0.11.3
 	github.com/peterh/liner v1.2.3
 	github.com/spf13/cobra v1.10.2
+	github.com/yuin/goldmark v1.8.7
 	gonum.org/v1/gonum v0.17.0
 	gonum.org/v1/plot v0.17.0
 )
