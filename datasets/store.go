@@ -1,0 +1,85 @@
+package datasets
+
+import (
+	"context"
+	"fmt"
+)
+
+// Store is an open store. Its methods are safe for concurrent use.
+type Store struct {
+	conn Conn
+	path string
+	ro   bool
+}
+
+type options struct {
+	driver string
+	ro     bool
+}
+
+// Option changes how Open opens a store.
+type Option func(*options)
+
+// ReadOnly opens an existing store for reading, beside other readers.
+func ReadOnly(o *options) { o.ro = true }
+
+// WithDriver opens the store with the driver of that name.
+func WithDriver(name string) Option { return func(o *options) { o.driver = name } }
+
+// Open opens the store at path, creating it when there is none (unless
+// ReadOnly) and bringing its schema up to date. Several stores of one process
+// may have the same path. It returns a *LockedError where another process
+// holds the store.
+func Open(path string, opts ...Option) (*Store, error) {
+	o := options{driver: DefaultDriver}
+	for _, f := range opts {
+		f(&o)
+	}
+	d, err := driver(o.driver)
+	if err != nil {
+		return nil, fmt.Errorf("opening store %s: %w", path, err)
+	}
+	ctx := context.Background()
+	conn, err := d.Open(ctx, path, DriverOptions{ReadOnly: o.ro})
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{conn: conn, path: path, ro: o.ro}
+	if err := s.upgrade(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Store) upgrade(ctx context.Context) error {
+	v, err := version(ctx, s.conn)
+	switch {
+	case err != nil:
+		return fmt.Errorf("opening store %s: reading its schema version: %w", s.path, err)
+	case v > SchemaVersion:
+		return fmt.Errorf("opening store %s: its schema version %d is newer than %d, the newest that this rooflab knows: use a newer rooflab", s.path, v, SchemaVersion)
+	case v == SchemaVersion:
+		return nil
+	case s.ro && v == 0:
+		return fmt.Errorf("opening store %s: it holds no rooflab schema: import something into it first", s.path)
+	case s.ro:
+		return fmt.Errorf("opening store %s: its schema version %d is older than %d: open it once for writing to bring it up to date", s.path, v, SchemaVersion)
+	}
+	if err := migrate(ctx, s.conn, v); err != nil {
+		return fmt.Errorf("opening store %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// Path is the path that the store was opened with.
+func (s *Store) Path() string { return s.path }
+
+// Close closes the store. Dataframes taken from it stay valid.
+func (s *Store) Close() error { return s.conn.Close() }
+
+// Rows runs a statement that only reads and returns its rows as they come.
+// The caller closes them.
+func (s *Store) Rows(ctx context.Context, sql string, args ...any) (Rows, error) {
+	return s.conn.Query(ctx, sql, args...)
+}

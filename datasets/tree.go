@@ -1,0 +1,196 @@
+package datasets
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+
+	"github.com/go-gota/gota/dataframe"
+	"github.com/go-gota/gota/series"
+)
+
+// Tree returns the call tree of a run, one row per region in depth-first
+// order: region_id, parent_id, depth, path (short names joined with "/"),
+// kernel (short name), kind, count (launches), inclusive, exclusive and unit.
+//
+// metric is the counter that holds the time; empty takes the one which the
+// collector named for the run. Its values are summed over launches (ranks,
+// visits). Where the metric is inclusive, exclusive = inclusive - sum of the
+// children's inclusive; where it is exclusive, inclusive = exclusive + sum of
+// the children's inclusive. A region without a value of its own has NA, but
+// for an inclusive that follows from its children. A counter named here counts as inclusive
+// when "inclusive" is part of its name.
+func (s *Store) Tree(ctx context.Context, run int64, metric string) (dataframe.DataFrame, error) {
+	fail := func(err error) (dataframe.DataFrame, error) {
+		return dataframe.DataFrame{}, fmt.Errorf("call tree of run %d: %w", run, err)
+	}
+	metric, inclusive, err := s.timeMetric(ctx, run, metric)
+	if err != nil {
+		return fail(err)
+	}
+	nodes, err := s.regions(ctx, run)
+	if err != nil {
+		return fail(err)
+	}
+	if err := s.times(ctx, run, metric, nodes); err != nil {
+		return fail(err)
+	}
+	t := treeFrame{nodes: nodes, inclusive: inclusive}
+	children := map[int64][]*treeNode{}
+	for _, n := range nodes {
+		p := n.parent
+		if _, ok := nodes[p]; !ok {
+			p = 0
+		}
+		children[p] = append(children[p], n)
+	}
+	for _, c := range children {
+		sort.Slice(c, func(i, j int) bool { return c[i].before(c[j]) })
+	}
+	t.children = children
+	for _, root := range children[0] {
+		t.visit(root, 0, "")
+	}
+	return t.frame()
+}
+
+// timeMetric returns the metric to use and whether it is inclusive.
+func (s *Store) timeMetric(ctx context.Context, run int64, metric string) (string, bool, error) {
+	rows, err := s.conn.Query(ctx, `SELECT time_metric, time_inclusive FROM run WHERE id = ?`, run)
+	if err != nil {
+		return "", false, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return "", false, err
+		}
+		return "", false, fmt.Errorf("the store has no such run: Query \"SELECT id, tool FROM run\" lists them")
+	}
+	named := str(rows.Values()[0])
+	inclusive, _ := rows.Values()[1].(bool)
+	switch {
+	case metric == "" && named == "":
+		return "", false, fmt.Errorf("the profile names no counter of time: give one as metric")
+	case metric == "" || metric == named:
+		return named, inclusive, nil
+	}
+	return metric, isInclusive(metric), nil
+}
+
+type treeNode struct {
+	id, parent, order int64
+	short, kind       string
+	count             int64
+	own               Null[float64] // sum of the metric
+	unit              string
+}
+
+// before orders siblings: as the tool orders them, else as they were met.
+func (n *treeNode) before(m *treeNode) bool {
+	if n.order != m.order {
+		return n.order < m.order
+	}
+	return n.id < m.id
+}
+
+func (s *Store) regions(ctx context.Context, run int64) (map[int64]*treeNode, error) {
+	rows, err := s.conn.Query(ctx, `SELECT g.id, g.parent_id, g.ord, g.short, g.kind, count(l.id)
+		FROM region g LEFT JOIN launch l ON l.region_id = g.id WHERE g.run_id = ? GROUP BY ALL`, run)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	nodes := map[int64]*treeNode{}
+	for rows.Next() {
+		v := rows.Values()
+		n := &treeNode{id: integer(v[0]).V, parent: integer(v[1]).V, order: integer(v[2]).Or(math.MaxInt64),
+			short: str(v[3]), kind: str(v[4]), count: integer(v[5]).V}
+		nodes[n.id] = n
+	}
+	return nodes, rows.Err()
+}
+
+func (s *Store) times(ctx context.Context, run int64, metric string, nodes map[int64]*treeNode) error {
+	rows, err := s.conn.Query(ctx, `SELECT region_id, sum(value), any_value(unit) FROM counter
+		WHERE run_id = ? AND metric = ? AND value IS NOT NULL GROUP BY region_id`, run, metric)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	found := false
+	for rows.Next() {
+		v := rows.Values()
+		if n := nodes[integer(v[0]).V]; n != nil {
+			n.own, n.unit, found = number(v[1]), str(v[2]), true
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("no region has a value of the metric %q: Query \"SELECT DISTINCT metric FROM counter WHERE run_id = %d\" lists those that there are", metric, run)
+	}
+	return nil
+}
+
+type treeFrame struct {
+	nodes     map[int64]*treeNode
+	children  map[int64][]*treeNode
+	inclusive bool
+	cols      [10][]any
+}
+
+// visit adds the rows of n and of what is below it and returns n's inclusive time.
+func (t *treeFrame) visit(n *treeNode, depth int, path string) Null[float64] {
+	if path != "" {
+		path += "/"
+	}
+	path += n.short
+	at := len(t.cols[0])
+	for i, v := range []any{int(n.id), cell(Null[int64]{n.parent, n.parent != 0}), depth, path, n.short, n.kind, int(n.count), nil, nil, nil} {
+		t.cols[i] = append(t.cols[i], v)
+	}
+	var below float64
+	var has bool
+	for _, c := range t.children[n.id] {
+		if in := t.visit(c, depth+1, path); in.Valid {
+			below, has = below+in.V, true
+		}
+	}
+	in, ex := n.own, n.own
+	switch {
+	case n.own.Valid && t.inclusive:
+		ex.V -= below
+	case n.own.Valid:
+		in.V += below
+	case has:
+		in = Some(below)
+	}
+	if in.Valid {
+		t.cols[7][at] = in.V
+	}
+	if ex.Valid {
+		t.cols[8][at] = ex.V
+	}
+	if n.unit != "" {
+		t.cols[9][at] = n.unit
+	}
+	return in
+}
+
+func (t *treeFrame) frame() (dataframe.DataFrame, error) {
+	names := [10]string{"region_id", "parent_id", "depth", "path", "kernel", "kind", "count", "inclusive", "exclusive", "unit"}
+	types := [10]series.Type{series.Int, series.Int, series.Int, series.String, series.String, series.String, series.Int, series.Float, series.Float, series.String}
+	var ss []series.Series
+	for i := range names {
+		ss = append(ss, series.New(t.cols[i], types[i], names[i]))
+	}
+	df := dataframe.New(ss...)
+	return df, df.Err
+}
+
+// isInclusive reports whether a metric's name says that it is inclusive.
+func isInclusive(metric string) bool { return strings.Contains(metric, "inclusive") }
