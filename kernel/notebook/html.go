@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
@@ -48,7 +49,12 @@ func HTML(w io.Writer, nb *Notebook, title string) error {
 		}
 		data.Cells = append(data.Cells, pc)
 	}
-	if err := page.Execute(w, data); err != nil {
+	var b bytes.Buffer
+	if err := page.Execute(&b, data); err != nil {
+		return fmt.Errorf("exporting HTML: %w", err)
+	}
+	// The page says that it is UTF-8, whatever bytes a cell printed.
+	if _, err := w.Write(bytes.ToValidUTF8(b.Bytes(), []byte("\ufffd"))); err != nil {
 		return fmt.Errorf("exporting HTML: %w", err)
 	}
 	return nil
