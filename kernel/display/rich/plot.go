@@ -49,7 +49,7 @@ func plotBundle(v any) (display.Bundle, bool) {
 		return b, true
 	}
 	c := vgimg.NewWith(vgimg.UseWH(plotWidth, plotHeight), vgimg.UseDPI(plotDPI))
-	shown.Draw(draw.New(c))
+	shown.Draw(draw.New(pieces{c}))
 	var out bytes.Buffer
 	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&out); err != nil {
 		return failed("Plot", err), true
@@ -85,6 +85,26 @@ func points(p *plot.Plot) (n int) {
 	}()
 	p.Draw(draw.New(c))
 	return c.n
+}
+
+// pieces strokes long paths piece by piece: the rasteriser searches a list of
+// all cells that a path touched in a row, so that one dense line of 50,000
+// points takes many minutes, and its pieces a second.
+type pieces struct{ *vgimg.Canvas }
+
+const pieceLength = 64
+
+func (c pieces) Stroke(p vg.Path) {
+	piece := make(vg.Path, 0, pieceLength+1)
+	for i, comp := range p {
+		piece = append(piece, comp)
+		// Only at the end of a straight segment: the next piece starts there.
+		if len(piece) > pieceLength && comp.Type == vg.LineComp && i+1 < len(p) {
+			c.Canvas.Stroke(piece)
+			piece = append(piece[:0], vg.PathComp{Type: vg.MoveComp, Pos: comp.Pos})
+		}
+	}
+	c.Canvas.Stroke(piece)
 }
 
 type tooMany struct{}
