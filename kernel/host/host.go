@@ -1,0 +1,325 @@
+// Package host is the session host: a long-lived process that loads compiled
+// cells as plugins and runs them, so that their values stay alive. Commands
+// flow in and events flow out as JSON lines on two pipes; what cells print
+// goes to the process's own standard output and error, which the front end
+// captures. Before each event that must not overtake printed text, the host
+// writes a marker into both streams.
+package host
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"plugin"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/rooflab/rooflab/kernel/display"
+	"github.com/rooflab/rooflab/kernel/live"
+)
+
+// Command is what a front end sends to the host.
+type Command struct {
+	Op     string // "load", "run", "shell", "env", "chdir", "eval"
+	ID     int    // cell, for load and run
+	Plugin string // path of the plugin, for load
+	Count  int    // execution count; the result becomes Out[Count]
+	Text   string // command line, "NAME=value", directory
+	Args   []string
+	Silent bool
+}
+
+// Event is what the host sends to a front end.
+type Event struct {
+	Op      string          // "ready", "display", "clear", "result", "done", "late", "input"
+	Mark    int64           `json:",omitempty"` // marker that was written before it
+	Bundle  *display.Bundle `json:",omitempty"`
+	ID      string          `json:",omitempty"`
+	Update  bool            `json:",omitempty"`
+	Wait    bool            `json:",omitempty"`
+	Prompt  string          `json:",omitempty"`
+	Secret  bool            `json:",omitempty"`
+	Failure *Failure        `json:",omitempty"`
+	Text    string          `json:",omitempty"`
+}
+
+// Failure is how a command failed.
+type Failure struct {
+	Kind  string // "panic", "exit", "interrupted", "load", "command"
+	Text  string
+	Code  int
+	Stack string
+	Other bool // a goroutine of the cell, not the cell itself
+}
+
+// MarkFormat is the marker in the output streams; %d is Event.Mark.
+const MarkFormat = "\x00rooflab:%d\x00"
+
+// Host is the state of the process.
+type Host struct {
+	in  *bufio.Reader
+	out *json.Encoder
+
+	mu      sync.Mutex // guards out and mark
+	mark    int64
+	stdout  *os.File
+	stderr  *os.File
+	answers chan string
+	shell   atomic.Pointer[os.Process]
+	work    chan Command
+}
+
+// Main runs the host on the descriptors that the session passes: commands on
+// in, events on out. It returns when in ends.
+func Main(in io.Reader, out io.Writer) error {
+	h := &Host{in: bufio.NewReader(in), out: json.NewEncoder(out), answers: make(chan string, 1), work: make(chan Command, 1)}
+	h.out.SetEscapeHTML(false)
+	var err error
+	// Cells may close or replace os.Stdout; the markers go to descriptors of
+	// our own.
+	if h.stdout, err = dup(1, "stdout"); err != nil {
+		return err
+	}
+	if h.stderr, err = dup(2, "stderr"); err != nil {
+		return err
+	}
+	// The front end interrupts with a command, so that a terminal's ^C, which
+	// reaches the whole process group, does not end the host.
+	signal.Ignore(os.Interrupt)
+	// A front end that died took the pipes along.
+	signal.Ignore(syscall.SIGPIPE)
+	live.Stack = debug.Stack
+	live.Late = func(f *live.Failure) { h.send(Event{Op: "late", Failure: convert(f)}, true) }
+	live.Log = func(s string) { log.Output(3, s) }
+	live.Sprint, live.Sprintf, live.Sprintln = fmt.Sprint, fmt.Sprintf, fmt.Sprintln
+	display.SetSink(h)
+	debug.SetTraceback("all")
+	h.send(Event{Op: "ready"}, false)
+	go func() {
+		for c := range h.work {
+			h.do(c)
+		}
+	}()
+	for {
+		line, err := h.in.ReadBytes('\n')
+		if err != nil {
+			return nil
+		}
+		var c Command
+		if err := json.Unmarshal(line, &c); err != nil {
+			return fmt.Errorf("reading a command of the front end: %w", err)
+		}
+		switch c.Op {
+		case "interrupt":
+			live.Interrupt()
+			if p := h.shell.Load(); p != nil {
+				syscall.Kill(-p.Pid, syscall.SIGINT)
+			}
+		case "answer":
+			select {
+			case h.answers <- c.Text:
+			default:
+			}
+		default:
+			h.work <- c
+		}
+	}
+}
+
+func dup(fd int, name string) (*os.File, error) {
+	n, err := syscall.Dup(fd)
+	if err != nil {
+		return nil, fmt.Errorf("duplicating %s: %w", name, err)
+	}
+	syscall.CloseOnExec(n)
+	return os.NewFile(uintptr(n), name), nil
+}
+
+// send writes an event; with mark, printed text before it stays before it.
+func (h *Host) send(e Event, mark bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if mark {
+		flushC()
+		h.mark++
+		e.Mark = h.mark
+		text := fmt.Sprintf(MarkFormat, h.mark)
+		io.WriteString(h.stdout, text)
+		io.WriteString(h.stderr, text)
+	}
+	h.out.Encode(e)
+}
+
+// Display implements display.Sink.
+func (h *Host) Display(b display.Bundle, id string, update bool) {
+	h.send(Event{Op: "display", Bundle: &b, ID: id, Update: update}, true)
+}
+
+// Clear implements display.Sink.
+func (h *Host) Clear(wait bool) { h.send(Event{Op: "clear", Wait: wait}, true) }
+
+// Input asks the front end for a line.
+func (h *Host) Input(prompt string, secret bool) string {
+	select {
+	case <-h.answers:
+	default:
+	}
+	h.send(Event{Op: "input", Prompt: prompt, Secret: secret}, true)
+	return live.Recv(h.answers)
+}
+
+func (h *Host) do(c Command) {
+	switch c.Op {
+	case "load":
+		h.done(h.load(c))
+	case "run":
+		h.done(h.run(c))
+	case "shell":
+		h.done(h.command(c))
+	case "env":
+		name, value, _ := strings.Cut(c.Text, "=")
+		h.done(fail("command", os.Setenv(name, value)))
+	case "chdir":
+		h.done(fail("command", os.Chdir(c.Text)))
+	case "args":
+		os.Args = append([]string{os.Args[0]}, c.Args...)
+		h.done(nil)
+	case "pwd":
+		dir, err := os.Getwd()
+		h.send(Event{Op: "done", Text: dir, Failure: fail("command", err)}, true)
+	case "memory":
+		runtime.GC()
+		h.done(nil)
+	default:
+		h.done(&Failure{Kind: "command", Text: "unknown operation " + c.Op})
+	}
+}
+
+func (h *Host) done(f *Failure) { h.send(Event{Op: "done", Failure: f}, true) }
+
+func fail(kind string, err error) *Failure {
+	if err == nil {
+		return nil
+	}
+	return &Failure{Kind: kind, Text: err.Error()}
+}
+
+// load opens a plugin; its init function registers the cell's function.
+func (h *Host) load(c Command) (f *Failure) {
+	defer func() {
+		if v := recover(); v != nil {
+			f = &Failure{Kind: "panic", Text: fmt.Sprintf("initialising an imported package: %v", v), Stack: string(debug.Stack())}
+		}
+	}()
+	_, err := plugin.Open(c.Plugin)
+	if _, ok := live.Lookup(c.ID); ok {
+		// Names that a cell exports are looked up under the plugin's own path,
+		// where they are not; the cell is loaded and registered all the same.
+		os.Remove(c.Plugin)
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("the plugin did not register cell %d", c.ID)
+	}
+	if strings.Contains(err.Error(), "different version of package") {
+		err = fmt.Errorf("%w: rooflab's sources or a module changed after this rooflab was built; run `make build` and restart the kernel", err)
+	}
+	return fail("load", err)
+}
+
+func (h *Host) run(c Command) *Failure {
+	fn, ok := live.Lookup(c.ID)
+	if !ok {
+		return &Failure{Kind: "load", Text: fmt.Sprintf("cell %d is not loaded", c.ID)}
+	}
+	var values []any
+	var has bool
+	var lf *live.Failure
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		values, has, lf = live.Run(fn)
+	}()
+	<-finished
+	if lf != nil {
+		return convert(lf)
+	}
+	if has && !c.Silent {
+		if len(values) == 1 {
+			live.Out[c.Count] = values[0]
+		} else {
+			live.Out[c.Count] = values
+		}
+		b, err := render(values)
+		if err != nil {
+			return &Failure{Kind: "panic", Text: err.Error()}
+		}
+		h.send(Event{Op: "result", Bundle: &b}, true)
+	}
+	return nil
+}
+
+// render guards against values whose methods panic.
+func render(values []any) (b display.Bundle, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("showing a %T: %v", values[0], v)
+		}
+	}()
+	return display.Render(values...), nil
+}
+
+func convert(f *live.Failure) *Failure {
+	out := &Failure{Kind: f.Kind, Code: f.Code, Stack: string(f.Stack), Other: f.Other}
+	if f.Kind == "panic" {
+		switch v := f.Value.(type) {
+		case error:
+			out.Text = v.Error()
+		case fmt.Stringer:
+			out.Text = v.String()
+		default:
+			out.Text = fmt.Sprint(v)
+		}
+		if _, ok := f.Value.(runtime.Error); ok && !strings.HasPrefix(out.Text, "runtime error") {
+			out.Text = "runtime error: " + out.Text
+		}
+	}
+	return out
+}
+
+// command runs a shell line in a process group of its own.
+func (h *Host) command(c Command) *Failure {
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		shell = "/bin/sh"
+	}
+	cmd := exec.Command(shell, "-c", c.Text)
+	if len(c.Args) > 0 {
+		cmd = exec.Command(c.Args[0], c.Args[1:]...)
+		cmd.Stdin = strings.NewReader(c.Text)
+	}
+	cmd.Stdout, cmd.Stderr = h.stdout, h.stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return fail("command", err)
+	}
+	h.shell.Store(cmd.Process)
+	err = cmd.Wait()
+	h.shell.Store(nil)
+	if e, ok := err.(*exec.ExitError); ok {
+		if ws, ok := e.Sys().(syscall.WaitStatus); ok && ws.Signaled() && ws.Signal() == syscall.SIGINT {
+			return &Failure{Kind: "interrupted"}
+		}
+		return &Failure{Kind: "exit", Code: e.ExitCode(), Text: c.Text}
+	}
+	return fail("command", err)
+}

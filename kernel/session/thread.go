@@ -1,0 +1,5 @@
+package session
+
+import "runtime"
+
+func lockThread() { runtime.LockOSThread() }
