@@ -1,0 +1,74 @@
+// Package engines links the model engines: XLA through PJRT plugins, and
+// GoMLX's Go backend. It is imported for its effect, once in a program:
+//
+//	import _ "github.com/rooflab/rooflab/modeling/backend/engines"
+package engines
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/gobackend"
+	"github.com/gomlx/go-xla/compute/xla"
+
+	"github.com/rooflab/rooflab/modeling/backend"
+)
+
+func init() {
+	// Without this, asking XLA for its default plugin downloads one from the
+	// network unasked, and panics where there is none. The variable is for
+	// processes that cells start.
+	xla.EnableAutoInstall(false)
+	if _, set := os.LookupEnv(xla.NoAutoInstallEnv); !set {
+		_ = os.Setenv(xla.NoAutoInstallEnv, "1")
+	}
+	backend.Register("go", backend.Engine{Open: openGo})
+	backend.Register("xla", backend.Engine{Open: xla.New, NeedsPlugin: true})
+	// compute.New, which GoMLX's own examples use, takes GoMLX's defaults: the
+	// Go backend that can hang. Give both names our settings.
+	compute.Register("go", openGo)
+	compute.Register("xla", openXLA)
+	if plugins := backend.Plugins(); len(plugins) == 0 {
+		compute.DefaultConfig = "go"
+	}
+}
+
+// openGo makes a Go backend with unlimited parallelism: the default pool of
+// workers can saturate inside its matrix product and hang for ever.
+func openGo(config string) (compute.Backend, error) {
+	// The option parallelism=-1 would do, but prints a line on standard output,
+	// which is the user's. The field holding the workers is exported, its type
+	// is not nameable here.
+	explicit := strings.Contains(config, "parallelism=")
+	b, err := gobackend.New(config)
+	if err != nil || explicit {
+		return b, err
+	}
+	v := reflect.ValueOf(b)
+	if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
+		if f := v.Elem().FieldByName("Workers"); f.IsValid() && f.CanInterface() {
+			if w, ok := f.Interface().(interface{ SetMaxParallelism(int) }); ok {
+				w.SetMaxParallelism(-1)
+				return b, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("GoMLX's Go backend (%T) has changed: cannot lift the limit of its workers, with which it can hang; "+
+		"use go:parallelism=-1 and report this", b)
+}
+
+// openXLA is xla.New with the plugin searched where rooflab searches.
+func openXLA(config string) (compute.Backend, error) {
+	c, err := backend.Open("xla:" + config)
+	if err != nil {
+		return nil, err
+	}
+	if c.Backend == nil {
+		return nil, errors.New("no XLA backend")
+	}
+	return c.Backend, nil
+}
