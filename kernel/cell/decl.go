@@ -34,11 +34,12 @@ type decl struct {
 
 	// Variables. The piece holds "var a, b = init" only for the first check and
 	// for types that cannot be written down.
-	typ       string   // spelled type, empty if it cannot be written
-	typFree   []string // names in typ that are not imports
-	typeSig   string   // the structure of the type, names of ours expanded
-	symbol    string   // name of the memory
-	exprNames []string // all names on the left side when typ is empty
+	typ       string            // spelled type, empty if it cannot be written
+	typFree   []string          // names in typ that are not imports
+	typeSig   string            // the structure of the type, names of ours expanded
+	symbol    string            // name of the memory
+	versions  map[string]string // types of ours that typ reaches -> symbol
+	exprNames []string          // all names on the left side when typ is empty
 }
 
 // assign is a variable declaration or := at the top level of a cell, before

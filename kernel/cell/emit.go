@@ -109,6 +109,7 @@ func (pl *planner) emit(final bool) {
 		}
 		pl.emitted = append(pl.emitted, e)
 	}
+	pl.emitOld(final)
 	e := &emitter{name: "cell.go", final: final}
 	imports := map[string]string{}
 	for n, p := range pl.scope.imports {
@@ -289,10 +290,14 @@ func (pl *planner) emitDecl(e *emitter, d *decl) {
 // typText is the type of a variable as the emission needs it: the final one
 // uses the symbols of types.
 func (pl *planner) typText(e *emitter, d *decl) string {
-	if !e.final {
-		return d.typ
+	typ := d.typ
+	if pl.pinned[d] {
+		typ = renamed("package p;var _ ", typ, pl.oldNames(d.versions))
 	}
-	return pl.renameTypes(d.typ)
+	if !e.final {
+		return typ
+	}
+	return pl.renameTypes(typ)
 }
 
 // emitFirst writes an assignment as a package variable, so that the checker

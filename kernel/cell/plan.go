@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"runtime"
+	"runtime/debug"
 	"sort"
 	"strings"
 )
@@ -28,10 +29,11 @@ type Plan struct {
 	// types that cannot be written down).
 	NeedsBase bool
 
-	st       *State
-	scope    *scope
-	versions map[string]version
-	symbols  map[string]bool
+	st        *State
+	scope     *scope
+	versions  map[string]version
+	symbols   map[string]bool
+	snapshots map[string]*snapshot
 }
 
 // File is one generated source file.
@@ -68,12 +70,23 @@ type planner struct {
 	used    map[string]map[string]bool // file -> import names in use
 	keep    map[string]map[string]bool // file -> expressions that keep an import in use
 	plan    *Plan
+
+	pinned    map[*decl]bool
+	old       map[string]*snapshot // symbol -> old version of a type
+	oldPieces map[*decl]*piece
+	dropped   map[*decl]bool
 }
 
 // Plan compiles a cell's Go text to files, or says what is wrong with it. The
 // state is unchanged until the plan is committed. id numbers the cell's
 // function, file is what positions call the cell.
-func (st *State) Plan(id int, file, text string) (*Plan, error) {
+func (st *State) Plan(id int, file, text string) (plan *Plan, err error) {
+	defer func() {
+		// A fault of ours in one cell must not take the session along.
+		if v := recover(); v != nil {
+			plan, err = nil, fmt.Errorf("rooflab failed to translate the cell (%v); please report it with this cell:\n%s", v, debug.Stack())
+		}
+	}()
 	src := newSource(file, text)
 	parsed, ps := parse(src)
 	if ps != nil {
@@ -81,7 +94,7 @@ func (st *State) Plan(id int, file, text string) (*Plan, error) {
 	}
 	pl := &planner{st: st, src: src, parsed: parsed, id: id, special: map[string]bool{},
 		scope: &scope{st: st, decls: map[string]*decl{}, methods: map[string]map[string]*decl{}, imports: map[string]string{}}}
-	pl.plan = &Plan{st: st, scope: pl.scope, Func: fmt.Sprintf("rl%scell%d", Mark, id), versions: map[string]version{}, symbols: map[string]bool{}}
+	pl.plan = &Plan{st: st, scope: pl.scope, Func: fmt.Sprintf("rl%scell%d", Mark, id), versions: map[string]version{}, symbols: map[string]bool{}, snapshots: map[string]*snapshot{}}
 	if len(parsed.decls) == 0 && len(parsed.items) == 0 && len(parsed.imports) == 0 {
 		pl.plan.Empty = true
 		return pl.plan, nil
@@ -95,11 +108,15 @@ func (st *State) Plan(id int, file, text string) (*Plan, error) {
 	if ps := pl.close(); ps != nil {
 		return nil, ps
 	}
-	if ps := pl.check(); ps != nil {
-		return nil, ps
-	}
-	if ps := pl.settle(); ps != nil {
-		return nil, ps
+	for {
+		if ps := pl.check(); ps != nil {
+			return nil, ps
+		}
+		if again, ps := pl.settle(); ps != nil {
+			return nil, ps
+		} else if !again {
+			break
+		}
 	}
 	pl.instrument()
 	pl.emitFinal()
@@ -358,6 +375,7 @@ func (pl *planner) check() Problems {
 	}
 	pl.findResult()
 	var ps Problems
+	var places []token.Pos
 	seen := map[string]bool{}
 	conf := types.Config{
 		Importer:  pl.st.pkgs,
@@ -372,6 +390,7 @@ func (pl *planner) check() Problems {
 			if pl.tolerated(te) {
 				return
 			}
+			places = append(places, te.Pos)
 			pos := pl.fset.Position(te.Pos)
 			p := Problem{pos.Filename, pos.Line, pos.Column, strings.ReplaceAll(te.Msg, Mark+"was", "")}
 			if strings.HasPrefix(p.Msg, "\t") { // goes on with the one before
@@ -387,6 +406,9 @@ func (pl *planner) check() Problems {
 		},
 	}
 	pl.pkg, _ = conf.Check("main", pl.fset, pl.files, pl.info)
+	if ps != nil && pl.dropOldMethods(places) {
+		return pl.check()
+	}
 	if ps != nil {
 		sort.SliceStable(ps, func(i, j int) bool {
 			if (ps[i].File == pl.src.file) != (ps[j].File == pl.src.file) {

@@ -41,9 +41,11 @@ func (pl *planner) findResult() {
 }
 
 // settle decides, after the check, under which symbols variables and types
-// live, and what becomes of the trailing expression.
-func (pl *planner) settle() Problems {
+// live, and what becomes of the trailing expression. It asks for another check
+// when it had to pin variables.
+func (pl *planner) settle() (again bool, ps Problems) {
 	pl.rename = map[types.Object]string{}
+	pl.plan.versions, pl.plan.symbols = map[string]version{}, map[string]bool{}
 	scope := pl.pkg.Scope()
 	pl.findUsed()
 	for _, d := range pl.include {
@@ -54,11 +56,22 @@ func (pl *planner) settle() Problems {
 		if obj == nil {
 			continue
 		}
-		if sig := structure(pl.pkg, obj.Type()); d.typeSig != "" && sig != d.typeSig {
-			return pl.outdated(d)
+		if sig := structure(pl.pkg, obj.Type()); d.typeSig != "" && sig != d.typeSig && !pl.pinned[d] {
+			if !pl.pin(d) {
+				return false, pl.outdated(d)
+			}
+			again = true
 		}
 		if d.symbol != d.names[0] {
 			pl.rename[obj] = d.symbol
+		}
+	}
+	if again {
+		return true, nil
+	}
+	for symbol := range pl.old {
+		if obj := scope.Lookup(oldName(symbol)); obj != nil {
+			pl.rename[obj] = symbol
 		}
 	}
 	for _, n := range pl.sortedScope() {
@@ -95,18 +108,20 @@ func (pl *planner) settle() Problems {
 			}
 		case token.TYPE:
 			name := d.names[0]
-			s, hash, _ := pl.scope.typeSymbol(name, pl.plan.symbols)
-			pl.plan.versions[name] = version{s, hash}
-			pl.plan.symbols[s] = true
+			s := pl.currentSymbol(name)
+			pl.plan.snapshots[name] = pl.scope.snap(name, pl.versionsOf([]string{name}))
 			if obj := scope.Lookup(name); obj != nil && s != name {
 				pl.rename[obj] = s
 			}
 		}
 	}
+	for _, d := range pl.vars {
+		d.versions = pl.versionsOf(d.typFree)
+	}
 	if pl.result != nil {
 		pl.result.call = pl.resultCall()
 	}
-	return nil
+	return false, nil
 }
 
 // allDecls returns the functions, methods, types and constants that the plan

@@ -43,8 +43,8 @@ type State struct {
 
 // history is the versions of a type name: hash of all that it reaches -> symbol.
 type history struct {
-	symbols map[string]string
-	latest  string
+	symbols   map[string]string
+	snapshots map[string]*snapshot // by symbol
 }
 
 // New returns the state of a session in which nothing was declared.
@@ -228,11 +228,13 @@ func (st *State) commit(p *Plan) {
 	for name, v := range p.versions {
 		h := st.types[name]
 		if h == nil {
-			h = &history{symbols: map[string]string{}}
+			h = &history{symbols: map[string]string{}, snapshots: map[string]*snapshot{}}
 			st.types[name] = h
 		}
 		h.symbols[v.hash] = v.symbol
-		h.latest = v.symbol
+		if h.snapshots[v.symbol] == nil {
+			h.snapshots[v.symbol] = p.snapshots[name]
+		}
 	}
 	for s := range p.symbols {
 		st.symbols[s] = true

@@ -102,6 +102,7 @@ func Main(in io.Reader, out io.Writer) error {
 	live.Log = func(s string) { log.Output(3, s) }
 	live.Sprint, live.Sprintf, live.Sprintln = fmt.Sprint, fmt.Sprintf, fmt.Sprintln
 	display.SetSink(h)
+	os.Args = os.Args[:1]
 	debug.SetTraceback("all")
 	h.send(Event{Op: "ready"}, false)
 	go func() {

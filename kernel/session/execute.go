@@ -14,7 +14,7 @@ import (
 )
 
 // marks finds what the generator appended to names of redeclared types.
-var marks = regexp.MustCompile(cell.Mark + `\d*`)
+var marks = regexp.MustCompile(cell.Mark + `(?:was|old|\d*)`)
 
 func cleanText(s string) string {
 	if !strings.Contains(s, cell.Mark) {
