@@ -1,0 +1,8 @@
+// Package all registers every format that rooflab reads. Import it for its
+// effect; a new format is one more line here.
+package all
+
+import (
+	_ "github.com/rooflab/rooflab/collectors/caliper" // Caliper .cali and json-split
+	_ "github.com/rooflab/rooflab/collectors/ncu"     // Nsight Compute CSV
+)

@@ -1,0 +1,139 @@
+package collectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/rooflab/rooflab/datasets"
+)
+
+// Summary says what became of one file.
+type Summary struct {
+	Path      string
+	Format    string           // the format's name; empty where it was not recognised
+	Runs      []int64          // the store's ids
+	Rows      map[string]int64 // by table
+	Warnings  []Warning        // the first ones
+	More      int              // how many warnings there were besides
+	Duplicate *datasets.DuplicateError
+}
+
+// Options say how to import.
+type Options struct {
+	Format string // name of the format; empty to detect it
+}
+
+// ImportFile imports a file into a store, as Import does.
+func ImportFile(ctx context.Context, store *datasets.Store, path string, opt Options) (Summary, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Summary{Path: path}, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return Summary{Path: path}, err
+	}
+	if st.Mode().IsRegular() {
+		// Reading the file once for its sum is much cheaper than parsing it
+		// for nothing.
+		if sum, err := duplicate(ctx, store, path, f, opt); err != nil || sum.Duplicate != nil {
+			return sum, err
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return Summary{Path: path}, err
+		}
+	}
+	return Import(ctx, store, path, f, opt)
+}
+
+// duplicate looks whether the content of a file is in the store already.
+func duplicate(ctx context.Context, store *datasets.Store, path string, r io.Reader, opt Options) (Summary, error) {
+	sum := Summary{Path: path}
+	in, err := Open(path, r)
+	if err != nil {
+		return sum, err
+	}
+	format, err := choose(in, opt)
+	if err != nil {
+		return sum, err
+	}
+	sum.Format = format.Name
+	sha, n, err := in.Sum()
+	if err != nil {
+		return sum, err
+	}
+	sum.Duplicate, err = store.Imported(ctx, artefact(path, sha, n, format))
+	return sum, err
+}
+
+func artefact(path, sha string, n int64, f Format) datasets.Artefact {
+	return datasets.Artefact{Path: path, SHA256: sha, Bytes: n, Kind: f.Name, ParserVersion: f.Version}
+}
+
+func choose(in *Input, opt Options) (Format, error) {
+	if opt.Format != "" {
+		return Lookup(opt.Format)
+	}
+	f, _, err := Detect(in.Head)
+	var unknown *UnknownError
+	if errors.As(err, &unknown) {
+		unknown.File = in.Name
+	}
+	return f, err
+}
+
+// Import reads one profile from r into a store, in one transaction: after an
+// error the store is as it was before. Content that the store has already,
+// from the same version of the parser, changes nothing: Summary.Duplicate says
+// so, and there is no error. path is the name that the store remembers.
+func Import(ctx context.Context, store *datasets.Store, path string, r io.Reader, opt Options) (Summary, error) {
+	sum := Summary{Path: path}
+	in, err := Open(path, r)
+	if err != nil {
+		return sum, err
+	}
+	format, err := choose(in, opt)
+	if err != nil {
+		return sum, err
+	}
+	sum.Format = format.Name
+	im, err := store.Begin(ctx)
+	if err != nil {
+		return sum, err
+	}
+	defer im.Rollback() // after Commit it does nothing
+	out := NewOutput(path, im)
+	err = parse(ctx, format, in, out)
+	sum.Warnings, sum.More = out.Warnings, out.More
+	if err != nil {
+		return sum, err
+	}
+	sha, n, err := in.Sum()
+	if err != nil {
+		return sum, err
+	}
+	err = im.Commit(artefact(path, sha, n, format))
+	if errors.As(err, &sum.Duplicate) {
+		return sum, nil
+	}
+	if err != nil {
+		return sum, err
+	}
+	sum.Runs, sum.Rows = im.Runs(), im.Counts()
+	return sum, nil
+}
+
+// parse runs a parser. A parser that panics has a fault, which must not end
+// the session that called it: it becomes an error that names the parser.
+func parse(ctx context.Context, f Format, in *Input, out *Output) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: the parser of format %s failed after line %d: %v: this is a fault of rooflab, please report it with the file", in.Name, f.Name, in.line, p)
+		}
+	}()
+	return f.Parse(ctx, in, out)
+}

@@ -1,0 +1,157 @@
+package collectors
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// MaxLine is the length of the longest line that Input.Line returns. Real
+// files have lines of some hundred kilobytes.
+const MaxLine = 64 << 20
+
+// Input is the content of a file, decompressed, without a byte order mark.
+// Parsers read it line by line with Line, or as bytes with Read, not both.
+type Input struct {
+	// Name is the file's name for messages.
+	Name string
+	Head Head
+
+	r    *bufio.Reader
+	sum  hash.Hash
+	n    int64
+	line int
+	buf  []byte
+}
+
+// Open begins to read a file. name is its name for messages, and its ending
+// may help Detect; gzip is recognised by its content.
+func Open(name string, r io.Reader) (*Input, error) {
+	in := &Input{Name: name, sum: sha256.New()}
+	base := filepath.Base(name)
+	raw := bufio.NewReaderSize(r, HeadSize)
+	if magic, _ := raw.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
+		z, err := gzip.NewReader(raw)
+		if err != nil {
+			return nil, &SyntaxError{File: name, Msg: "reading gzip: " + err.Error(), Hint: "the file is cut or damaged: get it again"}
+		}
+		r = z
+		if ext := filepath.Ext(base); strings.EqualFold(ext, ".gz") {
+			base = strings.TrimSuffix(base, ext)
+		}
+	} else {
+		r = raw
+	}
+	in.r = bufio.NewReaderSize(&counter{in, r}, HeadSize+3)
+	head, err := in.r.Peek(HeadSize + 3)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, in.readError(err)
+	}
+	in.Head = Head{Name: base, Whole: err != nil}
+	switch {
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		head = head[3:]
+		if _, err := in.r.Discard(3); err != nil {
+			return nil, in.readError(err)
+		}
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return nil, &UnsupportedError{File: name, What: "text in UTF-16 (PowerShell's > makes such files)",
+			Hint: "convert it: iconv -f UTF-16 -t UTF-8 FILE, or write it with | Out-File -Encoding utf8"}
+	}
+	if len(head) > HeadSize {
+		head = head[:HeadSize]
+	}
+	in.Head.Bytes = bytes.Clone(head)
+	return in, nil
+}
+
+// counter hashes and counts what the content's readers take.
+type counter struct {
+	in *Input
+	r  io.Reader
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.in.sum.Write(p[:n])
+	c.in.n += int64(n)
+	return n, err
+}
+
+// Read reads the content as bytes.
+func (in *Input) Read(p []byte) (int, error) {
+	n, err := in.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = in.readError(err)
+	}
+	return n, err
+}
+
+func (in *Input) readError(err error) error {
+	var se *SyntaxError
+	if errors.As(err, &se) {
+		return err
+	}
+	if errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "flate:") {
+		return &SyntaxError{File: in.Name, Line: in.line + 1, Column: 1, Msg: "reading gzip: " + err.Error(), Hint: "the file is cut or damaged: get it again"}
+	}
+	return fmt.Errorf("reading %s after line %d: %w", in.Name, in.line, err)
+}
+
+// Line returns the next line without its end, its number and whether it had an
+// end: a last line without one may have been cut. The text is valid until the
+// next call. After the last line the error is io.EOF.
+func (in *Input) Line() (text []byte, line int, ended bool, err error) {
+	in.buf = in.buf[:0]
+	for {
+		part, err := in.r.ReadSlice('\n')
+		in.buf = append(in.buf, part...)
+		switch {
+		case err == nil:
+			in.line++
+			text := in.buf[:len(in.buf)-1]
+			if n := len(text); n > 0 && text[n-1] == '\r' {
+				text = text[:n-1]
+			}
+			return text, in.line, true, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			if len(in.buf) > MaxLine {
+				return nil, 0, false, &SyntaxError{File: in.Name, Line: in.line + 1, Column: MaxLine, Msg: fmt.Sprintf("the line is longer than %d bytes", MaxLine),
+					Hint: "this does not look like a text file"}
+			}
+		case errors.Is(err, io.EOF):
+			if len(in.buf) == 0 {
+				return nil, in.line, false, io.EOF
+			}
+			in.line++
+			if n := len(in.buf); in.buf[n-1] == '\r' { // cut within CRLF: the line itself is whole
+				return in.buf[:n-1], in.line, true, nil
+			}
+			return in.buf, in.line, false, nil
+		default:
+			return nil, 0, false, in.readError(err)
+		}
+	}
+}
+
+// Syntax returns a *SyntaxError at a place of this input.
+func (in *Input) Syntax(line, column int, msg string) *SyntaxError {
+	return &SyntaxError{File: in.Name, Line: line, Column: column, Msg: msg}
+}
+
+// Sum reads what is left and returns the SHA-256 of the whole content, after
+// decompression, and its length.
+func (in *Input) Sum() (sha string, n int64, err error) {
+	if _, err := io.Copy(io.Discard, in); err != nil {
+		return "", 0, err
+	}
+	return hex.EncodeToString(in.sum.Sum(nil)), in.n, nil
+}

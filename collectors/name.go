@@ -1,0 +1,136 @@
+package collectors
+
+import "strings"
+
+// ShortName reduces the name of a function or kernel to what all tools agree
+// on: no return type, namespaces, template arguments or parameters.
+//
+//	void ns::gemm<float, 32>(float const*, int)   gemm
+//	(anonymous namespace)::saxpy(int)             saxpy
+//	_Z5saxpyifPKfPf                               saxpy
+//	gemm_kernel [clone .kd]                       gemm_kernel
+func ShortName(raw string) string {
+	name := strings.TrimSpace(raw)
+	if s := mangledName(name); s != "" {
+		return s
+	}
+	if i := strings.Index(name, " [clone"); i > 0 {
+		name = name[:i]
+	}
+	name = strings.TrimSuffix(name, ".kd")
+	name = cutParameters(name)
+	name = cutTemplate(name)
+	name = lastPart(name)
+	if name == "" {
+		return strings.TrimSpace(raw)
+	}
+	return name
+}
+
+// cutParameters cuts the parameter list: the first parenthesis outside
+// brackets that follows a name.
+func cutParameters(s string) string {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '<', '{', '[':
+			depth++
+		case '>', '}', ']':
+			if depth > 0 { // a cut "<unnamed>" leaves its end alone
+				depth--
+			}
+		case '(':
+			before := strings.TrimRight(s[:i], " ")
+			switch {
+			case depth > 0:
+				depth++
+			case strings.HasPrefix(s[i:], "(anonymous"):
+				depth++
+			case strings.HasSuffix(before, "operator") && strings.HasPrefix(s[i:], "()"):
+				i++ // operator() is the name itself
+			case before != "" && !strings.HasSuffix(before, "::"):
+				return before
+			default:
+				depth++
+			}
+		case ')':
+			if depth > 0 {
+				depth--
+			}
+		}
+	}
+	return s
+}
+
+// cutTemplate cuts the template arguments at the end.
+func cutTemplate(s string) string {
+	if !strings.HasSuffix(s, ">") || strings.HasSuffix(s, "operator>") || strings.HasSuffix(s, "operator->") {
+		return s
+	}
+	depth := 0
+	for i := len(s) - 1; i >= 0; i-- {
+		switch s[i] {
+		case '>':
+			depth++
+		case '<':
+			if depth--; depth == 0 {
+				if i == 0 {
+					return s
+				}
+				return strings.TrimRight(s[:i], " ")
+			}
+		}
+	}
+	return s
+}
+
+// lastPart cuts return type and namespaces.
+func lastPart(s string) string {
+	depth, start := 0, 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '<', '(', '{', '[':
+			depth++
+		case '>', ')', '}', ']':
+			if depth > 0 {
+				depth--
+			}
+		case ' ':
+			if depth == 0 && !strings.HasSuffix(s[:i], "operator") {
+				start = i + 1
+			}
+		case ':':
+			if depth == 0 && i+1 < len(s) && s[i+1] == ':' {
+				start = i + 2
+				i++
+			}
+		}
+	}
+	return strings.TrimLeft(s[start:], "*&")
+}
+
+// mangledName returns the last name of an Itanium-mangled symbol, "" where s
+// is none.
+func mangledName(s string) string {
+	rest, ok := strings.CutPrefix(s, "_Z")
+	if !ok {
+		return ""
+	}
+	rest, nested := strings.CutPrefix(rest, "N")
+	rest = strings.TrimLeft(rest, "KVL") // qualifiers, internal linkage
+	name := ""
+	for {
+		n, i := 0, 0
+		for i < len(rest) && rest[i] >= '0' && rest[i] <= '9' && n < len(s) {
+			n = n*10 + int(rest[i]-'0')
+			i++
+		}
+		if i == 0 || n == 0 || n > len(rest)-i {
+			return name
+		}
+		name, rest = rest[i:i+n], rest[i+n:]
+		if !nested {
+			return name
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package ncu
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/rooflab/rooflab/collectors"
+)
+
+// field is one cell of a row.
+type field struct {
+	text   string
+	line   int
+	column int // in bytes, from 1
+	quoted bool
+}
+
+// splitError is a fault within a row; line counts from the row's first.
+type splitError struct {
+	line, column int
+	msg, found   string
+	open         bool // a quote is open at the end: more lines may close it
+}
+
+func (e *splitError) Error() string { return e.msg }
+
+// split cuts a row at its separators. Quoted cells may hold separators, line
+// ends and doubled quotes.
+func split(row string, sep byte) ([]field, *splitError) {
+	var fields []field
+	line, start := 0, 0 // start of the line within row
+	i := 0
+	for {
+		f := field{line: line, column: i - start + 1}
+		if i < len(row) && row[i] == '"' {
+			f.quoted = true
+			opened := splitError{line: line, column: f.column, msg: "this quote never closes", open: true}
+			var b strings.Builder
+			i++
+			for {
+				j := strings.IndexByte(row[i:], '"')
+				if j < 0 {
+					return fields, &opened
+				}
+				if k := strings.LastIndexByte(row[i:i+j], '\n'); k >= 0 {
+					line += strings.Count(row[i:i+j], "\n")
+					start = i + k + 1
+				}
+				b.WriteString(row[i : i+j])
+				i += j + 1
+				if i < len(row) && row[i] == '"' {
+					b.WriteByte('"')
+					i++
+					continue
+				}
+				break
+			}
+			f.text = b.String()
+			// Blanks between the quote and the separator do no harm.
+			for i < len(row) && row[i] == ' ' {
+				i++
+			}
+			if i < len(row) && row[i] != sep {
+				return fields, &splitError{line: line, column: i - start + 1, msg: "text after a closing quote", found: collectors.Quote(row[i:])}
+			}
+		} else {
+			j := strings.IndexByte(row[i:], sep)
+			if j < 0 {
+				j = len(row) - i
+			}
+			f.text = row[i : i+j]
+			i += j
+		}
+		fields = append(fields, f)
+		if i >= len(row) {
+			return fields, nil
+		}
+		i++ // the separator
+	}
+}
+
+// splitNested cuts a row without quotes at the separators outside brackets:
+// what is left of "void f<int, 3>(int, int)" and "(64, 1, 1)" when the quotes
+// are gone.
+func splitNested(row string, sep byte, line int) []field {
+	var fields []field
+	depth, from := 0, 0
+	for i := 0; i <= len(row); i++ {
+		if i == len(row) || row[i] == sep && depth == 0 {
+			fields = append(fields, field{text: row[from:i], line: line, column: from + 1})
+			from = i + 1
+			continue
+		}
+		switch row[i] {
+		case '(', '<', '[', '{':
+			depth++
+		case ')', '>', ']', '}':
+			if depth > 0 {
+				depth--
+			}
+		}
+	}
+	return fields
+}
+
+// reader hands out rows.
+type reader struct {
+	in    *collectors.Input
+	sep   byte
+	line  int  // the line that the current row begins on
+	ended bool // the row had a line end
+}
+
+// maxRowLines is how many lines one row may take: descriptions of rules span a
+// few. It keeps a stray quote from swallowing the file.
+const maxRowLines = 200
+
+// next returns the text of the next line.
+func (r *reader) next() (string, error) {
+	text, line, ended, err := r.in.Line()
+	r.line, r.ended = line, ended
+	// Concatenated outputs have byte order marks in the middle.
+	return strings.TrimPrefix(string(text), "\ufeff"), err
+}
+
+// row cuts the row that begins with the given line, reading on where a quote
+// is open.
+func (r *reader) row(text string) ([]field, error) {
+	first := r.line
+	for lines := 1; ; lines++ {
+		fields, serr := split(text, r.sep)
+		if serr == nil {
+			for i := range fields {
+				fields[i].line += first
+			}
+			return fields, nil
+		}
+		if !serr.open || lines == maxRowLines {
+			e := r.in.Syntax(first+serr.line, serr.column, serr.msg)
+			e.Found = serr.found
+			if serr.open {
+				e.Hint = "look for a quote that is missing there"
+			}
+			return nil, e
+		}
+		more, _, ended, err := r.in.Line()
+		if errors.Is(err, io.EOF) {
+			e := r.in.Syntax(first+serr.line, serr.column, "the file ends within a quoted cell that begins here")
+			e.Expected, e.Hint = `a closing "`, "the file is cut: get it again, or remove its last row"
+			return nil, e
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.ended = ended
+		text += "\n" + string(more)
+	}
+}

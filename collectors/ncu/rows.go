@@ -1,0 +1,170 @@
+package ncu
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/rooflab/rooflab/collectors"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// commandLine is the section of metrics that were asked for by name.
+const commandLine = "Command line profiler metrics"
+
+// longRow reads a row of one metric, or of one rule's finding.
+func (p *parser) longRow(row []field, text string, line int) error {
+	end := p.table.at[colMetricValue] + 1
+	for _, c := range []column{colMetricName, colMetricUnit, colKernel} {
+		end = max(end, p.table.at[c]+1)
+	}
+	all := len(p.table.cells)
+	if len(row) > all && !anyQuoted(row) {
+		row = p.mend(text, line)
+	}
+	// Versions differ in how many of the rules' columns a row of a metric has:
+	// none, one or all.
+	if n := len(row); n < end || n > end+1 && n < all && p.text(row, colMetricName) != "" || n > all+5 {
+		f := row[len(row)-1]
+		e := p.in.Syntax(f.line, f.column, "the row has a wrong number of cells")
+		e.Expected, e.Found = itoa(all)+" as in the header", itoa(len(row))
+		e.Hint = "the row is cut, or a cell of it is missing: export the profile again"
+		return e
+	}
+	metric, section := p.text(row, colMetricName), p.text(row, colSection)
+	if metric == "" {
+		return p.ruleRow(row)
+	}
+	for i := end; i < len(row); i++ {
+		rule := i >= all
+		for c := colRuleName; c <= colSpeedup; c++ {
+			rule = rule || p.table.at[c] == i
+		}
+		if rule && row[i].text != "" {
+			e := p.in.Syntax(row[i].line, row[i].column, "a cell after the value of "+metric)
+			e.Expected, e.Found = "an empty one", collectors.Quote(row[i].text)
+			e.Hint = "a cell of this row is missing, or a number lost its quotes: export the profile again"
+			return e
+		}
+	}
+	if collectors.StyleOf(p.text(row, colMetricUnit)) != collectors.NotNumber {
+		return p.bad(row, colMetricUnit, "the unit of "+metric+" is a number", "a unit")
+	}
+	l, err := p.launchOf(row, metric+"|"+section)
+	if err != nil {
+		return err
+	}
+	instance := section
+	if section == commandLine {
+		instance = ""
+	}
+	if p.page != "details" {
+		p.page = "long"
+		if instance != "" {
+			p.page = "details"
+		}
+	}
+	return p.numbers.counter(l, metric, instance, p.text(row, colMetricUnit), row[p.table.at[colMetricValue]])
+}
+
+// ruleRow reads the finding of a rule.
+func (p *parser) ruleRow(row []field) error {
+	rule := p.text(row, colRuleName)
+	if rule == "" {
+		if p.text(row, colMetricValue) != "" || p.text(row, colMetricUnit) != "" {
+			return p.bad(row, colMetricName, "a value without a metric", "the metric's name")
+		}
+		return nil // an empty row of a section that measured nothing
+	}
+	l, err := p.launchOf(row, "")
+	if err != nil {
+		return err
+	}
+	value := p.text(row, colRuleText)
+	if t := p.text(row, colRuleType); t != "" {
+		value = t + ": " + value
+	}
+	if s := p.text(row, colSpeedup); s != "" {
+		value += " (estimated speedup " + strings.TrimSpace(p.text(row, colSpeedupType)+" "+s) + " %)"
+	}
+	return p.attribute(l, "rule "+rule, value)
+}
+
+func anyQuoted(row []field) bool {
+	for i := range row {
+		if row[i].quoted {
+			return true
+		}
+	}
+	return false
+}
+
+// mend cuts a row that lost its quotes: commas within brackets do not count,
+// and groups of thousands at the end belong together.
+func (p *parser) mend(text string, line int) []field {
+	row := splitNested(text, p.table.sep, line)
+	value := p.table.at[colMetricValue]
+	if len(row) <= len(p.table.cells) || value != len(p.table.cells)-1 {
+		return row
+	}
+	joined := row[value]
+	for _, f := range row[value+1:] {
+		joined.text += string(p.table.sep) + f.text
+	}
+	if s := collectors.StyleOf(joined.text); s == collectors.NotNumber {
+		return row
+	}
+	return append(row[:value:value], joined)
+}
+
+// wideRow reads the row of units, then rows of one launch each.
+func (p *parser) wideRow(row []field, text string, line int) error {
+	all := len(p.table.cells)
+	if len(row) > all && !anyQuoted(row) {
+		row = splitNested(text, p.table.sep, line)
+	}
+	if n := len(row); n != all {
+		f := row[len(row)-1]
+		e := p.in.Syntax(f.line, f.column, "the row has a wrong number of cells")
+		e.Expected, e.Found = itoa(all)+" as in the header", itoa(n)
+		e.Hint = "the row is cut, or a cell of it is missing: export the profile again"
+		return e
+	}
+	if p.units == nil {
+		return p.unitRow(row)
+	}
+	l, err := p.launchOf(row, "")
+	if err != nil {
+		return err
+	}
+	p.page = "raw"
+	times := map[string]int{}
+	for _, i := range p.table.metrics {
+		name := p.table.cells[i].text
+		instance := ""
+		if times[name]++; times[name] > 1 {
+			instance = "#" + itoa(times[name])
+		}
+		if err := p.numbers.counter(l, name, instance, p.units[i], row[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unitRow reads the second row of the raw page.
+func (p *parser) unitRow(row []field) error {
+	for _, c := range []column{colKernel, colID} {
+		if p.text(row, c) != "" {
+			e := p.bad(row, c, "the second row of the raw page has a value where the row of units has none", "an empty cell")
+			se := e.(*collectors.SyntaxError)
+			se.Hint = "without its units a value means nothing: export the profile again, ncu --csv --page raw"
+			return se
+		}
+	}
+	p.units = make([]string, len(row))
+	for i := range row {
+		p.units[i] = strings.TrimSpace(row[i].text)
+	}
+	return nil
+}

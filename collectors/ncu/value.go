@@ -1,0 +1,146 @@
+package ncu
+
+import (
+	"strings"
+
+	"github.com/rooflab/rooflab/collectors"
+	"github.com/rooflab/rooflab/datasets"
+)
+
+// numbers decides once per file whether the decimal separator is a point or a
+// comma, and holds back the counters whose text reads differently in the two
+// until then.
+type numbers struct {
+	p     *parser
+	style collectors.Style // Dot or Comma once it is known
+	line  int              // where it was decided
+	text  string
+	held  []heldCounter
+}
+
+type heldCounter struct {
+	c            datasets.Counter
+	l            *launch
+	line, column int
+}
+
+// maxHeld is how many counters are held back before the default is taken.
+const maxHeld = 1 << 17
+
+// noValue are the texts by which ncu says that there is no value.
+var noValue = map[string]bool{"": true, "n/a": true, "nan": true, "-nan": true, "-nan(ind)": true, "nan(ind)": true, "inf": true, "-inf": true, "-": true, "(null)": true, "no data": true}
+
+// counter puts one value of a launch.
+func (n *numbers) counter(l *launch, metric, instance, unit string, f field) error {
+	raw := strings.TrimSpace(f.text)
+	c := datasets.Counter{Run: runID, Region: l.rec.Region, Launch: l.rec.ID, Metric: metric, Instance: instance,
+		RawValue: raw, RawUnit: unit, Unit: collectors.ParseUnit(unit).Base, Status: datasets.StatusOK}
+	if noValue[strings.ToLower(raw)] {
+		c.Status = datasets.StatusNA
+		return n.p.out.Put(&c)
+	}
+	text := number(raw)
+	style := collectors.StyleOf(text)
+	switch {
+	case style == collectors.NotNumber:
+		if unit != "" && (raw[0] >= '0' && raw[0] <= '9') {
+			e := n.p.in.Syntax(f.line, f.column, "the value of "+metric+" in "+unit+" is no number")
+			e.Found, e.Hint = collectors.Quote(raw), "the cell is damaged: export the profile again"
+			return e
+		}
+		if metric == "device__attribute_display_name" {
+			n.p.machine.GPU = raw
+		}
+		return n.p.out.Put(&c) // a metric that is a text, such as a cache's configuration
+	case style == collectors.Ambiguous:
+		if w := wholeCount(metric, unit, raw); w != collectors.NotNumber {
+			style = w
+		}
+	}
+	switch {
+	case style == collectors.Dot || style == collectors.Comma:
+		if n.style == collectors.NotNumber {
+			n.style, n.line, n.text = style, f.line, raw
+			if err := n.release(); err != nil {
+				return err
+			}
+		} else if style != n.style {
+			e := n.p.in.Syntax(f.line, f.column, "the file mixes decimal points and decimal commas")
+			e.Found = collectors.Quote(raw) + " after " + collectors.Quote(n.text) + " in line " + itoa(n.line)
+			e.Hint = "export the profile again, with LC_ALL=C"
+			return e
+		}
+	case style == collectors.Ambiguous && n.style == collectors.NotNumber:
+		l.held++
+		n.held = append(n.held, heldCounter{c, l, f.line, f.column})
+		if len(n.held) >= maxHeld {
+			return n.decide()
+		}
+		return nil
+	}
+	return n.put(&c, l, f.line, f.column)
+}
+
+// number cuts what --print-metric-instances writes after the value: "12 (1; 11)".
+func number(raw string) string {
+	if before, _, ok := strings.Cut(raw, " ("); ok && strings.HasSuffix(raw, ")") {
+		return before
+	}
+	return raw
+}
+
+// wholeCount reads a number such as "117.344" as a count: sums of things in
+// units that were not scaled are whole numbers, so the separator groups.
+func wholeCount(metric, unit, raw string) collectors.Style {
+	if !strings.HasSuffix(metric, ".sum") {
+		return collectors.NotNumber
+	}
+	switch unit {
+	case "ns", "nsecond", "byte", "inst", "cycle", "sector", "request", "thread", "warp":
+		if strings.Contains(raw, ".") {
+			return collectors.Comma
+		}
+		return collectors.Dot
+	}
+	return collectors.NotNumber
+}
+
+// put scales a value and puts its counter.
+func (n *numbers) put(c *datasets.Counter, l *launch, line, column int) error {
+	v, err := collectors.ParseUnit(c.RawUnit).Scale(number(c.RawValue), n.style)
+	if err != nil {
+		e := n.p.in.Syntax(line, column, "the value of "+c.Metric+": "+err.Error())
+		e.Hint = "the cell is damaged: export the profile again"
+		return e
+	}
+	c.Value = datasets.Some(v)
+	n.p.observe(l, c.Metric, v)
+	return n.p.out.Put(c)
+}
+
+// release puts what was held back.
+func (n *numbers) release() error {
+	held := n.held
+	n.held = nil
+	for i := range held {
+		h := &held[i]
+		if err := n.put(&h.c, h.l, h.line, h.column); err != nil {
+			return err
+		}
+		h.l.held--
+		if err := n.p.send(h.l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decide takes the default where the file has shown nothing: a decimal point,
+// which is what ncu writes unless a locale is set.
+func (n *numbers) decide() error {
+	if n.style == collectors.NotNumber && len(n.held) > 0 {
+		n.style, n.line, n.text = collectors.Dot, n.held[0].line, n.held[0].c.RawValue
+		n.p.out.Warn(n.line, n.held[0].column, "%s could be a decimal number or a grouped one, and nothing in the file tells which: points are taken for decimal", collectors.Quote(n.text))
+	}
+	return n.release()
+}
