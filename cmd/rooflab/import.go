@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rooflab/rooflab/collectors"
+	"github.com/rooflab/rooflab/datasets"
+)
+
+func init() { register(importCommand) }
+
+func importCommand() *cobra.Command {
+	var store, format string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "import --store STORE PATH...",
+		Short: "Bring profiles into a store; their formats are detected",
+		Long: `Import profiles into a store (a DuckDB file, made when it is not there).
+
+PATH is a file, a directory (all files below it whose format is known), a glob
+pattern, or - for standard input. gzip is undone. Each file is one transaction:
+it is imported as a whole or, after an error, not at all; the other files are
+imported still. A file whose content is in the store already changes nothing.
+
+One process at a time writes to a store. The exit status is 1 if a file failed.
+
+Formats:
+` + formatList(),
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if format != "" {
+				if _, err := collectors.Lookup(format); err != nil {
+					return err
+				}
+			}
+			s, err := datasets.Open(store)
+			if err != nil {
+				return err
+			}
+			im := importer{store: s, opt: collectors.Options{Format: format}, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), json: asJSON}
+			err = im.all(cmd.Context(), args)
+			return errors.Join(err, s.Close())
+		},
+	}
+	c.Flags().StringVar(&store, "store", "", "the store to import into")
+	c.Flags().StringVar(&format, "format", "", "take this format instead of detecting it")
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON")
+	if err := c.MarkFlagRequired("store"); err != nil {
+		panic(err) // the flag is defined above
+	}
+	return c
+}
+
+func formatList() string {
+	var b strings.Builder
+	for _, f := range collectors.Formats() {
+		fmt.Fprintf(&b, "  %-20s %s\n", f.Name, f.About)
+	}
+	return b.String()
+}
+
+// importer imports what a command line names and reports on it.
+type importer struct {
+	store    *datasets.Store
+	opt      collectors.Options
+	in       io.Reader
+	out, err io.Writer
+	json     bool
+	files    []fileReport
+}
+
+// fileReport says what became of one file, as --json prints it.
+type fileReport struct {
+	Path     string           `json:"path"`
+	Format   string           `json:"format,omitempty"`
+	Status   string           `json:"status"` // imported, unchanged, skipped or failed
+	Runs     []int64          `json:"runs,omitempty"`
+	Rows     map[string]int64 `json:"rows,omitempty"`
+	Warnings []string         `json:"warnings,omitempty"`
+	Reason   string           `json:"reason,omitempty"` // why it is unchanged or skipped
+	Error    *reportError     `json:"error,omitempty"`
+}
+
+type reportError struct {
+	Message string `json:"message"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+}
+
+func (im *importer) all(ctx context.Context, args []string) error {
+	for _, arg := range args {
+		if err := im.argument(ctx, arg); err != nil {
+			return err
+		}
+	}
+	failed := 0
+	for _, f := range im.files {
+		if f.Status == "failed" {
+			failed++
+		}
+	}
+	if im.json {
+		e := json.NewEncoder(im.out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(map[string]any{"store": im.store.Path(), "files": im.files, "failed": failed}); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		if !im.json {
+			fmt.Fprintf(im.err, "rooflab: %d of %d files failed; nothing of them is in the store\n", failed, len(im.files))
+		}
+		return exitCode(1)
+	}
+	return nil
+}
+
+// argument imports one argument. An error ends the whole command: it is not
+// about one file.
+func (im *importer) argument(ctx context.Context, arg string) error {
+	if arg == "-" {
+		sum, err := collectors.Import(ctx, im.store, "<stdin>", im.in, im.opt)
+		return im.report(ctx, sum, err, false)
+	}
+	st, err := os.Stat(arg)
+	if errors.Is(err, fs.ErrNotExist) {
+		matches, gerr := filepath.Glob(arg)
+		if gerr == nil && len(matches) > 0 {
+			sort.Strings(matches)
+			for _, m := range matches {
+				if err := im.argument(ctx, m); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	if err != nil {
+		return im.report(ctx, collectors.Summary{Path: arg}, err, false)
+	}
+	if !st.IsDir() {
+		return im.file(ctx, arg, false)
+	}
+	return filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return im.report(ctx, collectors.Summary{Path: path}, err, false)
+		case path != arg && strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case d.IsDir():
+			return nil
+		}
+		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || im.isStore(st) {
+			return nil
+		}
+		return im.file(ctx, path, true)
+	})
+}
+
+// isStore reports whether a file is the store itself, or its journal.
+func (im *importer) isStore(st os.FileInfo) bool {
+	for _, path := range []string{im.store.Path(), im.store.Path() + ".wal"} {
+		if own, err := os.Stat(path); err == nil && os.SameFile(own, st) {
+			return true
+		}
+	}
+	return false
+}
+
+func (im *importer) file(ctx context.Context, path string, found bool) error {
+	sum, err := collectors.ImportFile(ctx, im.store, path, im.opt)
+	return im.report(ctx, sum, err, found)
+}
+
+// report notes what became of a file; found says that it was found in a
+// directory, where files of unknown formats are no failure.
+func (im *importer) report(ctx context.Context, sum collectors.Summary, err error, found bool) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r := fileReport{Path: sum.Path, Format: sum.Format, Status: "imported", Runs: sum.Runs, Rows: sum.Rows}
+	for _, w := range sum.Warnings {
+		r.Warnings = append(r.Warnings, w.String())
+	}
+	if sum.More > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: and %d more", sum.Path, sum.More))
+	}
+	var unknown *collectors.UnknownError
+	var syntax *collectors.SyntaxError
+	switch {
+	case found && errors.As(err, &unknown):
+		r.Status, r.Reason = "skipped", "no format that is known here"
+	case err != nil:
+		r.Status, r.Error = "failed", &reportError{Message: err.Error()}
+		if errors.As(err, &syntax) {
+			r.Error.Line, r.Error.Column = syntax.Line, syntax.Column
+		}
+	case sum.Duplicate != nil:
+		r.Status, r.Reason = "unchanged", fmt.Sprintf("its content is in the store already, as run %d, imported from %s", sum.Duplicate.Run, sum.Duplicate.Earlier)
+	}
+	im.files = append(im.files, r)
+	if !im.json {
+		im.print(r)
+	}
+	return nil
+}
+
+func (im *importer) print(r fileReport) {
+	for _, w := range r.Warnings {
+		fmt.Fprintf(im.err, "warning: %s\n", w)
+	}
+	switch r.Status {
+	case "failed":
+		fmt.Fprintf(im.err, "failed: %s\n", r.Error.Message)
+	case "imported":
+		var rows []string
+		for _, t := range datasets.Tables {
+			if n := r.Rows[t]; n > 0 {
+				rows = append(rows, fmt.Sprintf("%s %d", t, n))
+			}
+		}
+		var runs []string
+		for _, id := range r.Runs {
+			runs = append(runs, fmt.Sprint(id))
+		}
+		fmt.Fprintf(im.out, "%s: %s as run %s: rows: %s\n", r.Path, r.Format, strings.Join(runs, ", "), strings.Join(rows, ", "))
+	default:
+		fmt.Fprintf(im.out, "%s: %s: %s\n", r.Path, r.Status, r.Reason)
+	}
+}

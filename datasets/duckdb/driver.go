@@ -1,0 +1,196 @@
+// Package duckdb keeps stores in DuckDB files. It registers itself as the
+// datasets driver "duckdb", so programs that work on stores import it for its
+// effect alone:
+//
+//	import _ "github.com/rooflab/rooflab/datasets/duckdb"
+//
+// A DuckDB file has one writing process, and no reader beside it; without a
+// writer any number of processes read it together. Within one process all
+// stores of a path share one database: a read-only one beside a writing one
+// sees what is committed.
+package duckdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	duckdb "github.com/duckdb/duckdb-go/v2"
+
+	"github.com/rooflab/rooflab/datasets"
+)
+
+func init() { datasets.RegisterDriver("duckdb", engine{}) }
+
+// database is an open file, shared by all conns of this process.
+type database struct {
+	path string
+	ro   bool
+	db   *sql.DB
+	refs int
+	// write holds one token: whoever has taken it is the writer.
+	write chan struct{}
+}
+
+var (
+	openMu sync.Mutex
+	open   = map[string]*database{} // by real path
+)
+
+type engine struct{}
+
+func (engine) Open(ctx context.Context, path string, opt datasets.DriverOptions) (datasets.Conn, error) {
+	key, err := realPath(path, opt.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	openMu.Lock()
+	defer openMu.Unlock()
+	d := open[key]
+	switch {
+	case d != nil && d.ro && !opt.ReadOnly:
+		return nil, fmt.Errorf("opening store %s for writing: this process has it open read-only, %d times: close those stores first", path, d.refs)
+	case d == nil:
+		if d, err = openFile(ctx, path, key, opt.ReadOnly); err != nil {
+			return nil, err
+		}
+		open[key] = d
+	}
+	d.refs++
+	return &conn{d: d}, nil
+}
+
+// realPath resolves path, so that two names of one file share a database. The
+// file itself need not be there yet, unless mustExist.
+func realPath(path string, mustExist bool) (string, error) {
+	if strings.ContainsAny(path, "?#%") {
+		return "", fmt.Errorf("opening store %s: the path holds one of ? # %%, which DuckDB's Go driver reads as options: use another name", path)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("opening store %s: %w", path, err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	switch {
+	case err == nil:
+		if st, err := os.Stat(real); err == nil && st.IsDir() {
+			return "", fmt.Errorf("opening store %s: it is a directory; a store is a file", path)
+		}
+		return real, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("opening store %s: %w", path, err)
+	case mustExist:
+		return "", fmt.Errorf("opening store %s: %w: make one with rooflab import --store %s PATH...", path, fs.ErrNotExist, path)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if err != nil {
+		return "", fmt.Errorf("opening store %s: its directory: %w", path, err)
+	}
+	return filepath.Join(dir, filepath.Base(abs)), nil
+}
+
+func openFile(ctx context.Context, path, key string, ro bool) (*database, error) {
+	mode := "READ_WRITE"
+	if ro {
+		mode = "READ_ONLY"
+	}
+	// Extensions are never fetched behind the user's back.
+	c, err := duckdb.NewConnector(key+"?access_mode="+mode+"&autoinstall_known_extensions=false", nil)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	db := sql.OpenDB(c)
+	if err := db.PingContext(ctx); err != nil {
+		db.Close()
+		return nil, openError(path, err)
+	}
+	d := &database{path: path, ro: ro, db: db, write: make(chan struct{}, 1)}
+	d.write <- struct{}{}
+	return d, nil
+}
+
+var holder = regexp.MustCompile(`(?s)Conflicting lock is held in (.*? \(PID \d+\))`)
+
+func openError(path string, err error) error {
+	if msg := err.Error(); strings.Contains(msg, "Could not set lock on file") {
+		locked := &datasets.LockedError{Path: path, Err: err}
+		if m := holder.FindStringSubmatch(msg); m != nil {
+			locked.Holder = m[1]
+		}
+		return locked
+	}
+	return fmt.Errorf("opening store %s: %w", path, err)
+}
+
+type conn struct {
+	d    *database
+	once sync.Once
+	err  error
+}
+
+func (c *conn) Close() error {
+	c.once.Do(func() {
+		openMu.Lock()
+		defer openMu.Unlock()
+		if c.d.refs--; c.d.refs > 0 {
+			return
+		}
+		for key, d := range open {
+			if d == c.d {
+				delete(open, key)
+			}
+		}
+		if err := c.d.db.Close(); err != nil {
+			c.err = fmt.Errorf("closing store %s: %w", c.d.path, err)
+		}
+	})
+	return c.err
+}
+
+// Query runs sql in a transaction of its own that cannot write.
+func (c *conn) Query(ctx context.Context, query string, args ...any) (datasets.Rows, error) {
+	sc, err := c.d.db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("querying store %s: %w", c.d.path, err)
+	}
+	if _, err := sc.ExecContext(ctx, "BEGIN TRANSACTION READ ONLY"); err != nil {
+		sc.Close()
+		return nil, fmt.Errorf("querying store %s: %w", c.d.path, err)
+	}
+	end := func() error {
+		// The statement may have ended the transaction itself by failing.
+		_, _ = sc.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		return sc.Close()
+	}
+	rs, err := newRows(ctx, sc, end, query, args)
+	if err != nil {
+		return nil, fmt.Errorf("querying store %s: %w", c.d.path, errors.Join(err, end()))
+	}
+	return rs, nil
+}
+
+func (c *conn) Begin(ctx context.Context) (datasets.Tx, error) {
+	select {
+	case <-c.d.write:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting to write to store %s, which another import of this process is writing to: %w", c.d.path, ctx.Err())
+	}
+	sc, err := c.d.db.Conn(ctx)
+	if err == nil {
+		if _, err = sc.ExecContext(ctx, "BEGIN TRANSACTION"); err != nil {
+			sc.Close()
+		}
+	}
+	if err != nil {
+		c.d.write <- struct{}{}
+		return nil, fmt.Errorf("beginning to write to store %s: %w", c.d.path, err)
+	}
+	return &tx{d: c.d, conn: sc, appenders: map[string]*duckdb.Appender{}}, nil
+}
