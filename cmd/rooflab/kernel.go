@@ -14,6 +14,7 @@ import (
 
 	"github.com/rooflab/rooflab/kernel/jupyter"
 	"github.com/rooflab/rooflab/kernel/session"
+	"github.com/rooflab/rooflab/kernel/toolchain"
 )
 
 func init() { register(kernelCommand) }
@@ -23,7 +24,13 @@ func kernelCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "kernel --connection-file FILE",
 		Short: "Serve a live Go session to Jupyter (what the kernelspec runs)",
-		Args:  cobra.NoArgs,
+		Long: `Serves a live Go session to Jupyter until it asks for the end, SIGTERM comes or
+the process that started this one is gone.
+
+Cells are remembered across sessions in the file that ROOFLAB_HISTORY names, or
+in history.jsonl in rooflab's cache directory; ROOFLAB_HISTORY=off keeps them in
+memory only.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return serveKernel(cmd.Context(), file)
 		},
@@ -88,13 +95,20 @@ func serveKernel(ctx context.Context, file string) error {
 	return server.Run(ctx)
 }
 
-// historyFile is where cells are remembered across sessions.
+// historyFile is where cells are remembered across sessions; empty is nowhere.
 func historyFile() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("looking for the cache directory: %w", err)
+	switch file := os.Getenv("ROOFLAB_HISTORY"); file {
+	case "":
+	case "off":
+		return "", nil
+	default:
+		return file, nil
 	}
-	return filepath.Join(cache, "rooflab", "history.jsonl"), nil
+	cache, err := toolchain.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "history.jsonl"), nil
 }
 
 // version is the module version this binary was built from, "devel" for a

@@ -36,9 +36,11 @@ func RooflabSpec(binary string) Spec {
 	}
 }
 
-// GoNBSpec is the kernelspec that starts a stock GoNB binary.
-func GoNBSpec(binary string) Spec {
+// GoNBSpec is the kernelspec that starts a stock GoNB binary, with the folder
+// tools in front of the PATH on which it looks for goimports.
+func GoNBSpec(binary, tools string) Spec {
 	return Spec{
+		Env:           map[string]string{"PATH": tools + string(os.PathListSeparator) + "${PATH}"},
 		Name:          "gonb",
 		Display:       "Go (gonb)",
 		Argv:          []string{binary, "--kernel", "{connection_file}"},
