@@ -1,0 +1,254 @@
+// Package roofline computes the hierarchical roofline (Williams et al. 2009;
+// Yang, Kurth and Williams 2020) of GPU kernels from Nsight Compute counters.
+//
+// In flow launches, each a map from a counter's name to its value in SI units
+// (FromStore reads them from a store). Out flow Results: work per precision,
+// bytes per memory level, attained rates, the ceilings of the profiled clock,
+// and what bounds the kernel by a stated rule. A counter that is not there is
+// named in the result; it never counts as zero.
+package roofline
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Launch is what was counted for one launch of a kernel (or, summed, for many).
+type Launch struct {
+	Kernel  string
+	Metrics map[string]float64 // by ncu's name, in s, byte, byte/s, cycle, cycle/s, byte/cycle, inst/cycle, %
+}
+
+// Quantity is a number that may be unknown. From says which counters gave it,
+// or, when it is unknown, which are missing.
+type Quantity struct {
+	Value float64
+	OK    bool
+	From  string
+}
+
+func (q Quantity) String() string {
+	if !q.OK {
+		return "unknown (" + q.From + ")"
+	}
+	return fmt.Sprintf("%.6g", q.Value)
+}
+
+func known(v float64, from string) Quantity { return Quantity{v, true, from} }
+func missing(what string) Quantity          { return Quantity{math.NaN(), false, what} }
+
+// Precision is a floating-point format.
+type Precision int
+
+// Precisions, in the order of Result.Work.
+const (
+	FP64 Precision = iota
+	FP32
+	FP16
+)
+
+func (p Precision) String() string { return [...]string{"FP64", "FP32", "FP16"}[p] }
+
+// Level is a level of the memory hierarchy.
+type Level int
+
+// Levels, in the order of Result.Traffic.
+const (
+	DRAM Level = iota
+	L2
+	L1
+	Shared
+)
+
+func (l Level) String() string { return [...]string{"DRAM", "L2", "L1", "shared memory"}[l] }
+
+// Work is what a kernel computed in one precision.
+type Work struct {
+	Precision Precision
+	Flop      Quantity // add + mul + 2 fma over all threads
+	Rate      Quantity // flop/s attained
+	Ceiling   Quantity // flop/s at the profiled clock
+	Used      Quantity // Rate / Ceiling
+}
+
+// Traffic is what a kernel moved at one level.
+type Traffic struct {
+	Level   Level
+	Bytes   Quantity // read and written
+	Rate    Quantity // byte/s attained
+	Ceiling Quantity // byte/s at the profiled clock
+	Used    Quantity // Rate / Ceiling
+}
+
+// Result is the roofline of one kernel.
+type Result struct {
+	Kernel   string
+	Launches int
+	Time     Quantity // s
+	Work     [3]Work
+	Traffic  [4]Traffic
+	SM       Quantity // utilisation of the busiest SM unit, 0 to 1, as ncu gives it
+	Bound    Bound
+	Why      string   // the rule's numbers, in words
+	Missing  []string // what could not be computed, and the counters that would give it
+}
+
+// Options change how counters are read. The zero value is right for scalar
+// FP64 and FP32 code.
+type Options struct {
+	// HalfWeight is the flops of one FP16 add per thread instruction: 1 for
+	// scalar code (the default), 2 for packed half2.
+	HalfWeight float64
+	// TensorFlop is the flops of one instruction of the tensor pipe
+	// (sm__inst_executed_pipe_tensor.sum); it depends on the architecture and
+	// the instruction (512 for V100's HMMA) and is added to FP16. With 0 tensor
+	// work is reported as missing where there is any.
+	TensorFlop float64
+	// Bandwidth and Peak are ceilings to use where the profile has none, in
+	// byte/s and flop/s, at the clock of the measurement.
+	Bandwidth map[Level]float64
+	Peak      map[Precision]float64
+}
+
+// Analyse computes the roofline of one launch.
+func Analyse(l Launch, opt Options) Result {
+	if opt.HalfWeight == 0 {
+		opt.HalfWeight = 1
+	}
+	c := counters(l.Metrics)
+	r := Result{Kernel: l.Kernel, Launches: 1, Time: c.time()}
+	for p := range r.Work {
+		w := &r.Work[p]
+		w.Precision = Precision(p)
+		w.Flop = c.flop(w.Precision, r.Time, opt)
+		w.Ceiling = c.peak(w.Precision, opt)
+	}
+	for i := range r.Traffic {
+		t := &r.Traffic[i]
+		t.Level = Level(i)
+		t.Bytes = c.bytes(t.Level, r.Time)
+		t.Ceiling = c.bandwidth(t.Level, opt)
+	}
+	r.SM = c.first("sm__throughput.avg.pct_of_peak_sustained_elapsed")
+	if r.SM.OK {
+		r.SM.Value /= 100
+	}
+	r.finish()
+	if n, ok := c["sm__inst_executed_pipe_tensor.sum"]; ok && n > 0 && opt.TensorFlop == 0 {
+		r.Missing = append(r.Missing, fmt.Sprintf("tensor work: %.0f instructions of the tensor pipe are not counted; give Options.TensorFlop", n))
+	}
+	return r
+}
+
+// finish computes rates, use and bound from amounts and ceilings.
+func (r *Result) finish() {
+	for i := range r.Work {
+		w := &r.Work[i]
+		w.Rate = ratio(w.Flop, r.Time)
+		w.Used = ratio(w.Rate, w.Ceiling)
+	}
+	for i := range r.Traffic {
+		t := &r.Traffic[i]
+		t.Rate = ratio(t.Bytes, r.Time)
+		t.Used = ratio(t.Rate, t.Ceiling)
+	}
+	r.Missing = nil
+	note := func(what string, q Quantity) {
+		if !q.OK {
+			r.Missing = append(r.Missing, what+": "+q.From)
+		}
+	}
+	note("time", r.Time)
+	for _, w := range r.Work {
+		note(w.Precision.String()+" work", w.Flop)
+		note(w.Precision.String()+" ceiling", w.Ceiling)
+	}
+	for _, t := range r.Traffic {
+		note(t.Level.String()+" bytes", t.Bytes)
+		note(t.Level.String()+" ceiling", t.Ceiling)
+	}
+	r.bound()
+}
+
+// ratio is a / b where both are known and b is not zero.
+func ratio(a, b Quantity) Quantity {
+	switch {
+	case !a.OK:
+		return a
+	case !b.OK:
+		return b
+	case b.Value == 0:
+		return missing("division by zero: " + b.From)
+	}
+	return known(a.Value/b.Value, a.From+" / "+b.From)
+}
+
+// Intensity is the arithmetic intensity of a precision at a level, flop/byte.
+func (r Result) Intensity(l Level, p Precision) Quantity {
+	return ratio(r.Work[p].Flop, r.Traffic[l].Bytes)
+}
+
+// Roof is the rate that the roofline allows a precision at a level,
+// min(peak, intensity x bandwidth), flop/s.
+func (r Result) Roof(l Level, p Precision) Quantity {
+	ai, peak, bw := r.Intensity(l, p), r.Work[p].Ceiling, r.Traffic[l].Ceiling
+	for _, q := range []Quantity{ai, peak, bw} {
+		if !q.OK {
+			return q
+		}
+	}
+	return known(math.Min(peak.Value, ai.Value*bw.Value), "min(peak, intensity x bandwidth)")
+}
+
+// Distance is the part of the roof that is attained, 0 to about 1.
+func (r Result) Distance(l Level, p Precision) Quantity {
+	return ratio(r.Work[p].Rate, r.Roof(l, p))
+}
+
+// Dominant is the precision with the most work, false where none is known.
+func (r Result) Dominant() (Precision, bool) {
+	best, ok := FP32, false
+	for _, w := range r.Work {
+		if w.Flop.OK && w.Flop.Value > 0 && (!ok || w.Flop.Value > r.Work[best].Flop.Value) {
+			best, ok = w.Precision, true
+		}
+	}
+	return best, ok
+}
+
+// String is the result as a few lines.
+func (r Result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", r.Kernel, r.Why)
+	if r.Time.OK {
+		fmt.Fprintf(&b, "  time %.6g s", r.Time.Value)
+		if r.Launches > 1 {
+			fmt.Fprintf(&b, " in %d launches", r.Launches)
+		}
+		b.WriteByte('\n')
+	}
+	rate := func(name string, amount, rate, ceiling, used Quantity, unit string) {
+		if !amount.OK {
+			return
+		}
+		fmt.Fprintf(&b, "  %-13s %.6g %s", name, amount.Value, unit)
+		if rate.OK {
+			fmt.Fprintf(&b, ", %.4g %s/s", rate.Value, unit)
+		}
+		if used.OK {
+			fmt.Fprintf(&b, ", %.1f %% of %.4g", 100*used.Value, ceiling.Value)
+		}
+		b.WriteByte('\n')
+	}
+	for _, w := range r.Work {
+		rate(w.Precision.String(), w.Flop, w.Rate, w.Ceiling, w.Used, "flop")
+	}
+	for _, t := range r.Traffic {
+		rate(t.Level.String(), t.Bytes, t.Rate, t.Ceiling, t.Used, "byte")
+	}
+	if len(r.Missing) > 0 {
+		fmt.Fprintf(&b, "  not known: %s\n", strings.Join(r.Missing, "\n             "))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
