@@ -38,25 +38,25 @@ func (s *Server) runCell(r request) {
 	s.status("busy", r.RawHeader)
 	s.runMu.Unlock()
 
-	failed := s.execute(c)
+	waiting := s.execute(c)
 
 	s.runMu.Lock()
 	s.running = nil
 	s.status("idle", r.RawHeader)
 	s.runMu.Unlock()
-	if failed {
-		s.abort(s.cells.take("execute_request"))
-	}
+	s.abort(waiting)
 }
 
-// execute runs a cell and replies. It reports whether the cells that wait
-// behind it are to be aborted.
-func (s *Server) execute(c *cell) (abort bool) {
+// execute runs a cell and replies. It returns the cells that are not to run
+// because this one failed: those that wait before the reply goes out. What the
+// client sends after it knows of the error is meant to run.
+func (s *Server) execute(c *cell) (aborted []request) {
 	var q executeRequest
 	if err := json.Unmarshal(c.Content, &q); err != nil {
+		aborted = s.cells.take("execute_request")
 		s.finish(c, session.Reply{Count: s.lastCount(), Status: "error",
 			Error: &session.Error{Name: "BadRequest", Value: fmt.Sprintf("execute_request: %v", err)}})
-		return true
+		return aborted
 	}
 	store := pick(q.StoreHistory, !q.Silent) && !q.Silent
 	count := s.lastCount()
@@ -86,8 +86,11 @@ func (s *Server) execute(c *cell) (abort bool) {
 	if reply.Status == "error" {
 		out.publish("error", errorContent(reply.Error))
 	}
+	if reply.Status != "ok" && !q.Silent && pick(q.StopOnError, true) {
+		aborted = s.cells.take("execute_request")
+	}
 	s.finish(c, reply)
-	return reply.Status != "ok" && !q.Silent && pick(q.StopOnError, true)
+	return aborted
 }
 
 // run calls the session. Whatever happens, there is a reply.

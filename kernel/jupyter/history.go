@@ -54,11 +54,11 @@ func OpenHistory(path string) (*History, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
 		return nil, fmt.Errorf("history: locking %s: %w", path, err)
 	}
-	lines := 0
-	if h.entries, h.session, lines, err = readHistory(f); err != nil {
+	entries, last, lines, err := readHistory(f)
+	if err != nil {
 		return nil, fmt.Errorf("history: reading %s: %w", path, err)
 	}
-	h.session++
+	h.entries, h.session = entries, last+1
 	if lines > 2*maxHistory {
 		if err := rewrite(f, h.entries); err != nil {
 			return nil, fmt.Errorf("history: shortening %s: %w", path, err)
@@ -73,7 +73,7 @@ func readHistory(r io.Reader) (entries []entry, last, lines int, err error) {
 	br := bufio.NewReader(r)
 	for {
 		line, err := br.ReadBytes('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return entries, last, lines, nil
 		}
 		if err != nil {

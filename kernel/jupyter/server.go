@@ -93,8 +93,7 @@ func Listen(cfg Config) (*Server, error) {
 	s.engine.start = s.startSession
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.bind(); err != nil {
-		s.closeSockets(0)
-		return nil, err
+		return nil, errors.Join(err, s.closeSockets(0))
 	}
 	return s, nil
 }

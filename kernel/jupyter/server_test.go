@@ -223,6 +223,19 @@ func TestAnErrorAbortsTheCellsThatWait(t *testing.T) {
 	expect(t, "cells that ran", ran, `["fail","later"]`)
 }
 
+// A cell that is sent when the client knows of the error runs, however quick.
+func TestCellsSentAfterTheErrorRun(t *testing.T) {
+	f := newFake(map[string]func(*run) session.Reply{"fail": fails("panic", "boom")})
+	_, c := serve(t, f)
+	for range 200 {
+		c.reply("shell", c.send(c.shell, "execute_request", map[string]any{"code": "fail"}))
+		m := c.reply("shell", c.send(c.shell, "execute_request", map[string]any{"code": "next"}))
+		if m.Content["status"] != "ok" {
+			t.Fatalf("next: %v", m.Content)
+		}
+	}
+}
+
 func TestStopOnErrorFalseLetsTheOthersRun(t *testing.T) {
 	started, release := make(chan bool), make(chan bool)
 	f := newFake(map[string]func(*run) session.Reply{

@@ -39,7 +39,7 @@ func readMessage(r io.Reader) (message, error) {
 	for {
 		flags, body, err := readFrame(r)
 		if err != nil {
-			if err == io.EOF && len(m.frames) > 0 {
+			if errors.Is(err, io.EOF) && len(m.frames) > 0 {
 				err = io.ErrUnexpectedEOF
 			}
 			return message{}, err
@@ -114,7 +114,7 @@ func readBody(r io.Reader, size int) ([]byte, error) {
 }
 
 func cutShort(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

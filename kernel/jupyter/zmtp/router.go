@@ -34,8 +34,8 @@ type Router struct {
 // route is where messages for one identity go: to its connection, or into
 // the outbox until it is back.
 type route struct {
-	out  *outbox
-	peer *peer
+	peer *peer // the latest to have the identity
+	away bool  // its connection is over
 }
 
 // ListenRouter binds a ROUTER socket. logf, when not nil, hears about peers
@@ -85,9 +85,9 @@ func (r *Router) Send(frames [][]byte) error {
 	if rt == nil {
 		return fmt.Errorf("%w (%x)", ErrNoPeer, frames[0])
 	}
-	rt.out.put(appendMessage(nil, frames[1:]))
-	if rt.peer == nil {
-		rt.out.trim(maxAwayBytes)
+	rt.peer.out.put(appendMessage(nil, frames[1:]))
+	if rt.away {
+		rt.peer.out.trim(maxAwayBytes)
 	}
 	return nil
 }
@@ -122,20 +122,15 @@ func (r *Router) join(p *peer, named bool) {
 		r.next++
 		p.identity = fmt.Sprintf("\x00%d", r.next)
 	}
-	rt := r.routes[p.identity]
-	if rt == nil {
-		r.routes[p.identity] = &route{out: p.out, peer: p}
-		return
-	}
-	if rt.peer != nil {
+	if rt := r.routes[p.identity]; rt != nil {
 		rt.peer.hangUp()
+		<-rt.peer.written // what it did send is off its queue now
+		for _, b := range rt.peer.out.peek() {
+			p.out.put(b)
+		}
+		r.forget(p.identity)
 	}
-	// The old writer may still hold the old outbox, so its content moves.
-	for _, b := range rt.out.peek() {
-		p.out.put(b)
-	}
-	r.routes[p.identity] = &route{out: p.out, peer: p}
-	r.forget(p.identity)
+	r.routes[p.identity] = &route{peer: p}
 }
 
 func (r *Router) leave(p *peer, named bool) {
@@ -145,13 +140,13 @@ func (r *Router) leave(p *peer, named bool) {
 	if rt == nil || rt.peer != p {
 		return
 	}
-	rt.peer = nil
+	rt.away = true
 	r.moved()
 	if !named {
 		delete(r.routes, p.identity)
 		return
 	}
-	rt.out.trim(maxAwayBytes)
+	p.out.trim(maxAwayBytes)
 	r.away = append(r.away, p.identity)
 	if len(r.away) > maxAway {
 		delete(r.routes, r.away[0])
@@ -183,7 +178,7 @@ func (r *Router) Close(linger time.Duration) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, rt := range r.routes {
-			if rt.peer != nil && rt.out.size() > 0 {
+			if !rt.away && rt.peer.out.size() > 0 {
 				return false
 			}
 		}

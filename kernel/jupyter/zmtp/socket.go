@@ -29,6 +29,7 @@ type peer struct {
 	identity string
 	out      *outbox
 	gone     chan struct{} // closed when the connection is over
+	written  chan struct{} // closed when write has returned
 	once     sync.Once
 }
 
@@ -41,6 +42,7 @@ func (p *peer) hangUp() {
 
 // write sends the outbox to the connection until either ends.
 func (p *peer) write(progress func()) {
+	defer close(p.written)
 	defer p.hangUp()
 	for {
 		select {
@@ -213,7 +215,7 @@ func (s *socket) handshake(conn net.Conn) (*peer, error) {
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
-	return &peer{conn: conn, r: r, identity: identity, out: newOutbox(), gone: make(chan struct{})}, nil
+	return &peer{conn: conn, r: r, identity: identity, out: newOutbox(), gone: make(chan struct{}), written: make(chan struct{})}, nil
 }
 
 // receive reads messages of p until its connection ends. Commands are answered
