@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	plotWidth  = 6.5 * vg.Inch
-	plotHeight = 4.2 * vg.Inch
+	plotWidth  = 7.5 * vg.Inch
+	plotHeight = 4.5 * vg.Inch
 	// Beyond so many path points an SVG is larger and slower than a picture.
 	svgPoints = 20000
 	plotDPI   = 192 // twice a screen's 96, for sharp text on dense screens

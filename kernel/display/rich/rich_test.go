@@ -188,7 +188,7 @@ func TestPlotsAreSVGWhenSmallAndPNGWhenLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := img.Bounds().Dx(); w != 1248 { // 6.5 inches at 192 dots
+	if w := img.Bounds().Dx(); w != 1440 { // 7.5 inches at 192 dots
 		t.Errorf("PNG is %d pixels wide", w)
 	}
 	if r, g, bl, a := img.At(0, 0).RGBA(); r&g&bl&a != 0xffff {
