@@ -270,6 +270,7 @@ func (x *execution) build(ctx context.Context, id int, plan *cell.Plan) error {
 	if ev.Failure != nil {
 		return &loadError{ev.Failure}
 	}
+	x.e.based = true
 	return nil
 }
 
@@ -277,9 +278,10 @@ type loadError struct{ f *host.Failure }
 
 func (e *loadError) Error() string { return e.f.Text }
 
-// base loads an empty cell package that has an initialiser, once: the symbol
-// of package initialisation is then taken, and the initialisers that later
-// cells repeat (for variables whose type cannot be written down) do not run.
+// base loads an empty cell, unless one was loaded before: the symbol of package
+// initialisation is then taken, and the initialisers that cells carry along for
+// the type checker's sake (of variables whose type cannot be written down) do
+// not run.
 func (x *execution) base(ctx context.Context) error {
 	e := x.e
 	if e.based {
@@ -302,7 +304,6 @@ func (x *execution) base(ctx context.Context) error {
 	if ev.Failure != nil {
 		return &loadError{ev.Failure}
 	}
-	e.based = true
 	return nil
 }
 

@@ -127,7 +127,9 @@ func init() { live.Register(%d, run) }
 
 func pluginPath(id int) string { return fmt.Sprintf("rooflab/cell%d", id) }
 
-// standIn compiles an empty cell package, once.
+// standIn compiles, once, a cell package that holds nothing but initialisation:
+// the plugin's main package then refers to the real one's, through which the
+// linker finds the initialisation of every package that the cell imports.
 func (t *Toolchain) standIn(ctx context.Context) (string, error) {
 	standInMu.Lock()
 	defer standInMu.Unlock()
@@ -136,10 +138,14 @@ func (t *Toolchain) standIn(ctx context.Context) (string, error) {
 		return out, nil
 	}
 	src := filepath.Join(t.Dir, "standin.go")
-	if err := os.WriteFile(src, []byte("package main\n"), 0o644); err != nil {
+	cfg := filepath.Join(t.Dir, "standin.cfg")
+	if err := os.WriteFile(cfg, t.importcfg(out), 0o644); err != nil {
 		return "", err
 	}
-	if err := t.tool(ctx, t.Dir, t.compile, "-o", out, "-p", PkgPath, "-dynlink", "-pack", "-complete", src); err != nil {
+	if err := os.WriteFile(src, []byte("package main\n\nvar m = map[int]int{}\n\nfunc init() { m[0] = 1 }\n"), 0o644); err != nil {
+		return "", err
+	}
+	if err := t.tool(ctx, t.Dir, t.compile, "-o", out, "-p", PkgPath, "-dynlink", "-pack", "-complete", "-importcfg", cfg, src); err != nil {
 		return "", err
 	}
 	return out, setFingerprint(out)

@@ -349,17 +349,13 @@ func explainMissing(path, msg string) string {
 	return msg
 }
 
-// Get adds modules to the session (path@version each), using the module cache
-// before the network. The archives known so far are forgotten when the build
-// list changed one of their modules.
-func (t *Toolchain) Get(modules ...string) error {
-	if _, err := t.goOutput(append([]string{"get"}, modules...)...); err != nil {
-		return err
+// hostModules returns the modules that this binary was built with.
+func hostModules() map[string]bool {
+	m := map[string]bool{}
+	if bi, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range bi.Deps {
+			m[d.Path] = true
+		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if v := runtime.Version(); v != "" {
-		t.cacheFile = ""
-	}
-	return nil
+	return m
 }
