@@ -35,6 +35,7 @@ func TestJupyterKernelTest(t *testing.T) {
 		"JUPYTER_RUNTIME_DIR=" + filepath.Join(prefix, "runtime"),
 		"ROOFLAB_HISTORY=" + filepath.Join(prefix, "history.jsonl"),
 		"PYTHONDONTWRITEBYTECODE=1",
+		"TMPDIR=" + t.TempDir(), // connection files of killed clients stay behind
 	}
 	out := command(t, env, python, script)
 	t.Log(out)
