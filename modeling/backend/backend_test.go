@@ -128,6 +128,27 @@ func TestSearchOrder(t *testing.T) {
 	}
 }
 
+func TestATruncatedPluginIsRefusedBeforeItKillsTheProcess(t *testing.T) {
+	bare(t)
+	self, err := os.Executable() // any ELF file will do
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "pjrt_c_api_cpu_plugin.so")
+	for _, n := range []int{len(raw) / 2, 100, 0} {
+		if err := os.WriteFile(path, raw[:n], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := backend.Open("xla:" + path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%d of %d bytes: %v", n, len(raw), err)
+		}
+	}
+}
+
 // On a machine with a plugin (`rooflab xla install`), it is the default.
 func TestAPluginThatIsThereIsTaken(t *testing.T) {
 	plugins := backend.Plugins()

@@ -5,10 +5,12 @@
 package engines
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
 	"reflect"
+	"runtime"
 	"strings"
 
 	"github.com/gomlx/compute"
@@ -27,7 +29,7 @@ func init() {
 		_ = os.Setenv(xla.NoAutoInstallEnv, "1")
 	}
 	backend.Register("go", backend.Engine{Open: openGo})
-	backend.Register("xla", backend.Engine{Open: xla.New, NeedsPlugin: true})
+	backend.Register("xla", backend.Engine{Open: loadXLA, NeedsPlugin: true})
 	// compute.New, which GoMLX's own examples use, takes GoMLX's defaults: the
 	// Go backend that can hang. Give both names our settings.
 	compute.Register("go", openGo)
@@ -59,6 +61,43 @@ func openGo(config string) (compute.Backend, error) {
 	}
 	return nil, fmt.Errorf("GoMLX's Go backend (%T) has changed: cannot lift the limit of its workers, with which it can hang; "+
 		"use go:parallelism=-1 and report this", b)
+}
+
+// loadXLA opens the plugin that config begins with. A truncated library kills
+// the process that loads it (SIGBUS), so its size is checked first.
+func loadXLA(config string) (compute.Backend, error) {
+	plugin, _, _ := strings.Cut(config, ",")
+	if err := whole(plugin); err != nil {
+		return nil, err
+	}
+	return xla.New(config)
+}
+
+// whole checks that an ELF library has all that its headers promise.
+func whole(library string) error {
+	info, err := os.Stat(library)
+	if err != nil {
+		return err
+	}
+	f, err := elf.Open(library)
+	var format *elf.FormatError
+	if errors.As(err, &format) {
+		if runtime.GOOS == "linux" {
+			return fmt.Errorf("%s is no ELF library, or a damaged one: %w", library, err)
+		}
+		return nil // another format, on another system
+	}
+	if err != nil {
+		return fmt.Errorf("%s is damaged: %w", library, err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Off+p.Filesz > uint64(info.Size()) {
+			return fmt.Errorf("%s is truncated: it has %d bytes, its headers want %d; `rooflab xla install` gets a whole one",
+				library, info.Size(), p.Off+p.Filesz)
+		}
+	}
+	return nil
 }
 
 // openXLA is xla.New with the plugin searched where rooflab searches.
