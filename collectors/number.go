@@ -21,10 +21,21 @@ const (
 // grouping are separators of thousands that are never decimal ones.
 var grouping = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "'", "", "\u2019", "")
 
+// ungroup trims a number and takes those separators out.
+func ungroup(s string) string {
+	s = strings.TrimSpace(s)
+	for i := 0; i < len(s); i++ {
+		if s[i] == ' ' || s[i] == '\'' || s[i] >= 0x80 {
+			return grouping.Replace(s)
+		}
+	}
+	return s
+}
+
 // StyleOf looks at a number's text. A file has one style: readers of files
 // that a locale may have changed decide once per file, never per number.
 func StyleOf(s string) Style {
-	s = grouping.Replace(strings.TrimSpace(s))
+	s = ungroup(s)
 	s = strings.TrimLeft(s, "+-")
 	mantissa, exp, hasExp := cutExponent(s)
 	if hasExp {
@@ -103,7 +114,7 @@ func cutExponent(s string) (mantissa, exp string, has bool) {
 // exp10. The result is the float64 nearest to the exact product, so scaling a
 // unit costs no accuracy.
 func ParseNumber(s string, style Style, exp10 int) (float64, error) {
-	clean := grouping.Replace(strings.TrimSpace(s))
+	clean := ungroup(s)
 	got := StyleOf(s)
 	if got == NotNumber || got == Dot && style == Comma || got == Comma && style == Dot {
 		return 0, fmt.Errorf("%s is not a number%s", Quote(s), styleNames[style])

@@ -28,7 +28,7 @@ func (e *splitError) Error() string { return e.msg }
 // split cuts a row at its separators. Quoted cells may hold separators, line
 // ends and doubled quotes.
 func split(row string, sep byte) ([]field, *splitError) {
-	var fields []field
+	fields := make([]field, 0, 20)
 	line, start := 0, 0 // start of the line within row
 	i := 0
 	for {
@@ -36,8 +36,8 @@ func split(row string, sep byte) ([]field, *splitError) {
 		if i < len(row) && row[i] == '"' {
 			f.quoted = true
 			opened := splitError{line: line, column: f.column, msg: "this quote never closes", open: true}
-			var b strings.Builder
 			i++
+			from, doubled := i, false
 			for {
 				j := strings.IndexByte(row[i:], '"')
 				if j < 0 {
@@ -47,16 +47,18 @@ func split(row string, sep byte) ([]field, *splitError) {
 					line += strings.Count(row[i:i+j], "\n")
 					start = i + k + 1
 				}
-				b.WriteString(row[i : i+j])
 				i += j + 1
 				if i < len(row) && row[i] == '"' {
-					b.WriteByte('"')
+					doubled = true
 					i++
 					continue
 				}
 				break
 			}
-			f.text = b.String()
+			f.text = row[from : i-1]
+			if doubled {
+				f.text = strings.ReplaceAll(f.text, `""`, `"`)
+			}
 			// Blanks between the quote and the separator do no harm.
 			for i < len(row) && row[i] == ' ' {
 				i++

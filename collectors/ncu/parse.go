@@ -42,7 +42,7 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		run:     datasets.Run{ID: runID, Tool: "ncu", Format: "ncu-csv", Status: datasets.RunOK},
 		machine: datasets.Machine{ID: machineID},
 		regions: map[string]int64{}, launches: map[string]*launch{}, warned: map[string]bool{}}
-	p.numbers.p = p
+	p.numbers = numbers{p: p, units: map[string]collectors.Unit{}}
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())

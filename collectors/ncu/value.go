@@ -16,6 +16,7 @@ type numbers struct {
 	line  int              // where it was decided
 	text  string
 	held  []heldCounter
+	units map[string]collectors.Unit
 }
 
 type heldCounter struct {
@@ -34,7 +35,7 @@ var noValue = map[string]bool{"": true, "n/a": true, "nan": true, "-nan": true, 
 func (n *numbers) counter(l *launch, metric, instance, unit string, f field) error {
 	raw := strings.TrimSpace(f.text)
 	c := datasets.Counter{Run: runID, Region: l.rec.Region, Launch: l.rec.ID, Metric: metric, Instance: instance,
-		RawValue: raw, RawUnit: unit, Unit: collectors.ParseUnit(unit).Base, Status: datasets.StatusOK}
+		RawValue: raw, RawUnit: unit, Unit: n.unit(unit).Base, Status: datasets.StatusOK}
 	if noValue[strings.ToLower(raw)] {
 		c.Status = datasets.StatusNA
 		return n.p.out.Put(&c)
@@ -81,6 +82,18 @@ func (n *numbers) counter(l *launch, metric, instance, unit string, f field) err
 	return n.put(&c, l, f.line, f.column)
 }
 
+// unit remembers the few units of a file.
+func (n *numbers) unit(s string) collectors.Unit {
+	u, ok := n.units[s]
+	if !ok {
+		u = collectors.ParseUnit(s)
+		if len(n.units) < 1000 {
+			n.units[s] = u
+		}
+	}
+	return u
+}
+
 // number cuts what --print-metric-instances writes after the value: "12 (1; 11)".
 func number(raw string) string {
 	if before, _, ok := strings.Cut(raw, " ("); ok && strings.HasSuffix(raw, ")") {
@@ -107,7 +120,7 @@ func wholeCount(metric, unit, raw string) collectors.Style {
 
 // put scales a value and puts its counter.
 func (n *numbers) put(c *datasets.Counter, l *launch, line, column int) error {
-	v, err := collectors.ParseUnit(c.RawUnit).Scale(number(c.RawValue), n.style)
+	v, err := n.unit(c.RawUnit).Scale(number(c.RawValue), n.style)
 	if err != nil {
 		e := n.p.in.Syntax(line, column, "the value of "+c.Metric+": "+err.Error())
 		e.Hint = "the cell is damaged: export the profile again"
