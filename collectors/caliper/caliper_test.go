@@ -239,6 +239,19 @@ func TestBrokenFilesNameThePlace(t *testing.T) {
 	}
 }
 
+func TestUnitOfScaledTimesIsTheFiles(t *testing.T) {
+	solver := strings.ReplaceAll(fixture(t, "solver.cali"), "sum#sum#time.duration", "sum#scale#sum#time.duration.ns")
+	r := parsertest.MustParse(t, "caliper-cali", "scaled.cali", solver)
+	if v := r.Value("main", "sum#scale#sum#time.duration.ns"); v.V != 0.125 || r.Runs[0].TimeMetric != "sum#scale#sum#time.duration.ns" {
+		t.Errorf("0.125 sec under a name in .ns = %v, run %+v", v, r.Runs[0])
+	}
+	plain := strings.NewReplacer("sum#sum#time.duration", "sum#sum#time.duration.ns", "attr=14,data=sec,", "attr=13,data=x,").Replace(fixture(t, "solver.cali"))
+	r = parsertest.MustParse(t, "caliper-cali", "ns.cali", plain)
+	if v := r.Value("main", "sum#sum#time.duration.ns"); v.V != 0.125e-9 {
+		t.Errorf("0.125 without a unit under a name in .ns = %v", v)
+	}
+}
+
 func TestRepeatedRecordsAreKept(t *testing.T) {
 	solver := fixture(t, "solver.cali")
 	again := strings.Replace(solver, "__rec=node,id=33", "__rec=ctx,ref=32,attr=23=25,data=0.250000=1\n__rec=node,id=32,attr=31,data=main\n__rec=node,id=33", 1)

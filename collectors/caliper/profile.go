@@ -105,7 +105,8 @@ type value struct {
 
 // number reads the text of a number; ok is false where it is none.
 func number(metric, text, unit string) (v value, ok bool) {
-	if unit == "" && strings.HasSuffix(metric, ".ns") {
+	// A name keeps its ".ns" when a query has scaled the values.
+	if unit == "" && strings.HasSuffix(metric, ".ns") && !strings.Contains(metric, "scale#") {
 		unit = "ns"
 	}
 	v = value{metric: metric, text: text, unit: unit}
@@ -227,6 +228,8 @@ var times = []struct {
 	inclusive bool
 }{
 	{"sum#inclusive#sum#time.duration", true}, {"inclusive#sum#time.duration", true}, {"sum#time.inclusive.duration", true}, {"time.inclusive.duration", true},
+	{"sum#inclusive#scale#sum#time.duration", true}, {"inclusive#scale#sum#time.duration", true},
+	{"sum#scale#sum#time.duration", false}, {"scale#sum#time.duration", false},
 	{"sum#sum#time.duration", false}, {"sum#time.duration", false}, {"time.duration", false},
 	{"avg#inclusive#sum#time.duration", true}, {"max#inclusive#sum#time.duration", true}, {"min#inclusive#sum#time.duration", true},
 	{"avg#sum#time.duration", false}, {"avg#time.duration", false},
