@@ -186,7 +186,11 @@ func runNotebook(ctx context.Context, w io.Writer, path string, nb *notebook.Not
 	if f := sum.Failed; f != nil {
 		(&repl.Printer{Out: io.Discard, Err: w}).Failure(f.Error)
 		fmt.Fprintf(w, "rooflab: %s: cell %d failed: %s", path, f.Number, f.Error)
-		if left := sum.Total - sum.Ran; left > 0 {
+		switch left := sum.Total - sum.Ran; left {
+		case 0:
+		case 1:
+			fmt.Fprint(w, "; 1 later cell was not run")
+		default:
 			fmt.Fprintf(w, "; %d later cells were not run", left)
 		}
 		fmt.Fprintln(w)

@@ -111,22 +111,8 @@ func Make(ctx context.Context, out io.Writer) (Lab, error) {
 				py.Bin, dir, err, bytes.TrimSpace(text))
 		}
 	}
-	args := []string{"-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet"}
-	if py.Minor >= constrainedMinor || py.Major > 3 {
-		file := filepath.Join(dir, "rooflab-constraints.txt")
-		if err := os.WriteFile(file, []byte(Constraints), 0o644); err != nil {
-			return Lab{}, fmt.Errorf("writing the pinned versions: %w", err)
-		}
-		args = append(args, "-c", file)
-	} else {
-		fmt.Fprintf(out, "Python %d.%d is older than the pinned versions want: only JupyterLab itself is pinned\n", py.Major, py.Minor)
-	}
-	want := pinned("jupyterlab")
-	fmt.Fprintf(out, "installing %s and what it needs from PyPI into %s (about 250 MB)\n", want, dir)
-	pip := exec.CommandContext(ctx, venvPython, append(args, want)...)
-	text, err := pip.CombinedOutput()
-	if err != nil {
-		return Lab{}, fmt.Errorf("%w (%w):\n%s", ErrNoPyPI, err, tail(text, 6))
+	if err := installJupyterLab(ctx, dir, out); err != nil {
+		return Lab{}, err
 	}
 	if err := os.WriteFile(marker(dir), []byte(Constraints), 0o644); err != nil {
 		return Lab{}, fmt.Errorf("noting what was installed: %w", err)
@@ -139,8 +125,32 @@ func Make(ctx context.Context, out io.Writer) (Lab, error) {
 	return l, nil
 }
 
-// constrainedMinor is the first Python 3.x for which Constraints were made.
-const constrainedMinor = 11
+// installJupyterLab runs pip with all versions pinned and, where this Python
+// cannot have some pinned version, with JupyterLab alone pinned.
+func installJupyterLab(ctx context.Context, dir string, out io.Writer) error {
+	pins := filepath.Join(dir, "rooflab-constraints.txt")
+	if err := os.WriteFile(pins, []byte(Constraints), 0o644); err != nil {
+		return fmt.Errorf("writing the pinned versions: %w", err)
+	}
+	want := pinned("jupyterlab")
+	pip := func(args ...string) ([]byte, error) {
+		base := []string{"-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet", want}
+		return exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), append(base, args...)...).CombinedOutput()
+	}
+	fmt.Fprintf(out, "installing %s and what it needs from PyPI into %s (about %d MB)\n", want, dir, installedMB)
+	text, err := pip("-c", pins)
+	if err != nil && (bytes.Contains(text, []byte("ResolutionImpossible")) || bytes.Contains(text, []byte("Requires-Python"))) {
+		fmt.Fprintf(out, "this Python cannot have all the versions that were tried together; pinning only %s\n", want)
+		text, err = pip()
+	}
+	if err != nil {
+		return fmt.Errorf("%w (%w):\n%s", ErrNoPyPI, err, tail(text, 6))
+	}
+	return nil
+}
+
+// installedMB is the size of the virtual environment once JupyterLab is in it.
+const installedMB = 230
 
 // marker is the file that says that an environment is complete, and for which pins.
 func marker(dir string) string { return filepath.Join(dir, "rooflab-installed.txt") }
