@@ -165,7 +165,11 @@ func (im *importer) argument(ctx context.Context, arg string) error {
 		case d.IsDir():
 			return nil
 		}
-		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || im.isStore(st) {
+		st, err := os.Stat(path) // the file, where path is a link
+		if err != nil {
+			return im.report(ctx, collectors.Summary{Path: path}, err, false)
+		}
+		if !st.Mode().IsRegular() || im.isStore(st) {
 			return nil
 		}
 		return im.file(ctx, path, true)

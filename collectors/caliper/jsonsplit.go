@@ -3,6 +3,7 @@ package caliper
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -61,7 +62,7 @@ func parseJSON(ctx context.Context, in *collectors.Input, out *collectors.Output
 	if err := s.j.Delim('}', "the end of the file"); err != nil {
 		return err
 	}
-	if _, err := s.j.Token(); err != io.EOF {
+	if _, err := s.j.Token(); !errors.Is(err, io.EOF) {
 		e := s.j.Syntax("the file goes on after its object")
 		e.Hint = "two files in one have to be cut apart"
 		return e

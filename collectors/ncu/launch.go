@@ -180,7 +180,7 @@ func (p *parser) dims(row []field, c column) (d [3]datasets.Null[int64], err err
 }
 
 // bad is the error for a cell.
-func (p *parser) bad(row []field, c column, msg, expected string) error {
+func (p *parser) bad(row []field, c column, msg, expected string) *collectors.SyntaxError {
 	f := row[0]
 	if i := p.table.at[c]; i >= 0 && i < len(row) {
 		f = row[i]

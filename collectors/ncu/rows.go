@@ -157,9 +157,8 @@ func (p *parser) unitRow(row []field) error {
 	for _, c := range []column{colKernel, colID} {
 		if p.text(row, c) != "" {
 			e := p.bad(row, c, "the second row of the raw page has a value where the row of units has none", "an empty cell")
-			se := e.(*collectors.SyntaxError)
-			se.Hint = "without its units a value means nothing: export the profile again, ncu --csv --page raw"
-			return se
+			e.Hint = "without its units a value means nothing: export the profile again, ncu --csv --page raw"
+			return e
 		}
 	}
 	p.units = make([]string, len(row))
