@@ -137,7 +137,7 @@ func (c counters) peak(p Precision, opt Options) Quantity {
 		q.Value *= opt.HalfWeight
 	}
 	if v, ok := opt.Peak[p]; ok && !q.OK {
-		return known(v, "given")
+		return known(v, Given)
 	}
 	return q
 }
@@ -189,7 +189,7 @@ func (c counters) bandwidth(l Level, opt Options) Quantity {
 		q = product(c.sum(wavefront, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.peak_sustained"), c.rate("l1tex"))
 	}
 	if v, ok := opt.Bandwidth[l]; ok && !q.OK {
-		return known(v, "given")
+		return known(v, Given)
 	}
 	return q
 }

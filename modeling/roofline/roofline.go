@@ -35,6 +35,9 @@ func (q Quantity) String() string {
 	return fmt.Sprintf("%.6g", q.Value)
 }
 
+// Given is the From of quantities that Options brought.
+const Given = "given"
+
 func known(v float64, from string) Quantity { return Quantity{v, true, from} }
 func missing(what string) Quantity          { return Quantity{math.NaN(), false, what} }
 
@@ -109,6 +112,9 @@ type Options struct {
 	// byte/s and flop/s, at the clock of the measurement.
 	Bandwidth map[Level]float64
 	Peak      map[Precision]float64
+	// Flop gives the work of a launch where its counters do not, as counted
+	// from the algorithm (2 n^3 for a matrix product); nil where unknown.
+	Flop func(Launch) map[Precision]float64
 }
 
 // Analyse computes the roofline of one launch.
@@ -118,10 +124,17 @@ func Analyse(l Launch, opt Options) Result {
 	}
 	c := counters(l.Metrics)
 	r := Result{Kernel: l.Kernel, Launches: 1, Time: c.time()}
+	var given map[Precision]float64
+	if opt.Flop != nil {
+		given = opt.Flop(l)
+	}
 	for p := range r.Work {
 		w := &r.Work[p]
 		w.Precision = Precision(p)
 		w.Flop = c.flop(w.Precision, r.Time, opt)
+		if v, ok := given[w.Precision]; ok && !w.Flop.OK {
+			w.Flop = known(v, Given)
+		}
 		w.Ceiling = c.peak(w.Precision, opt)
 	}
 	for i := range r.Traffic {

@@ -2,6 +2,7 @@ package roofline_test
 
 import (
 	"encoding/csv"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rooflab/rooflab/datasets"
 	"github.com/rooflab/rooflab/modeling/roofline"
 )
 
@@ -67,6 +69,34 @@ func TestSampleOfSaxpy(t *testing.T) {
 	r = roofline.Analyse(sample(t, "rtx5070_saxpy_stdout_mixed.csv"), roofline.Options{Bandwidth: map[roofline.Level]float64{roofline.DRAM: 595.2e9}})
 	if r.Bound != "DRAM" || !near(r.Traffic[roofline.DRAM].Used, 177852672/292928e-9/595.2e9) {
 		t.Errorf("%s, %v", r.Bound, r.Traffic[roofline.DRAM].Used)
+	}
+}
+
+// The samples count no work; the algorithms do: saxpy has 2 flop for each of
+// 65536 blocks of 256 threads.
+func TestWorkThatIsGivenFillsTheGap(t *testing.T) {
+	opt := roofline.Options{Flop: func(l roofline.Launch) map[roofline.Precision]float64 {
+		return map[roofline.Precision]float64{roofline.FP32: 2 * 65536 * 256}
+	}}
+	r := roofline.Analyse(sample(t, "rtx5070_saxpy_stdout_mixed.csv"), opt)
+	if !near(r.Intensity(roofline.DRAM, roofline.FP32), 2*65536*256./177852672) || r.Work[roofline.FP32].Flop.From != "given" || r.Work[roofline.FP64].Flop.OK {
+		t.Errorf("%v", r)
+	}
+	if r := roofline.Analyse(whole(), opt); !near(r.Work[roofline.FP32].Flop, 9e9) {
+		t.Errorf("given work replaced what was measured: %v", r.Work[roofline.FP32].Flop)
+	}
+}
+
+func TestFrame(t *testing.T) {
+	df := roofline.Frame([]roofline.Result{roofline.Analyse(whole(), roofline.Options{}), roofline.Analyse(roofline.Launch{Kernel: "empty"}, roofline.Options{})})
+	if df.Err != nil || df.Nrow() != 2 {
+		t.Fatal(df)
+	}
+	if got := df.Col("DRAM_flop_per_byte").Float(); got[0] != 22.5 || !math.IsNaN(got[1]) {
+		t.Errorf("intensity %v", got)
+	}
+	if got := df.Col("bound").Records(); got[0] != "FP32" || got[1] != "unknown" {
+		t.Errorf("bounds %v", got)
 	}
 }
 
@@ -259,4 +289,42 @@ func TestNothingMeasured(t *testing.T) {
 	if roofline.ByKernel(nil) != nil {
 		t.Error("kernels of no results")
 	}
+}
+
+// From a store's measurements: values without a number and counters with
+// several instances are no input.
+func TestFromMeasurements(t *testing.T) {
+	ms := []datasets.Measurement{{Kernel: "k", Counters: []datasets.Counter{
+		{Metric: "gpu__time_duration.sum", Value: datasets.Null[float64]{V: 2e-3, Valid: true}},
+		{Metric: "dram__bytes.sum"},
+		{Metric: "lts__t_bytes.sum", Instance: "0", Value: datasets.Null[float64]{V: 1, Valid: true}},
+		{Metric: "lts__t_bytes.sum", Instance: "1", Value: datasets.Null[float64]{V: 2, Valid: true}},
+	}}}
+	ls := roofline.FromMeasurements(ms)
+	if len(ls) != 1 || ls[0].Kernel != "k" || len(ls[0].Metrics) != 1 || ls[0].Metrics["gpu__time_duration.sum"] != 2e-3 {
+		t.Errorf("%+v", ls)
+	}
+}
+
+func ExampleAnalyse() {
+	r := roofline.Analyse(roofline.Launch{Kernel: "copy", Metrics: map[string]float64{
+		"gpu__time_duration.sum":                                           1e-3, // s
+		"dram__bytes.sum":                                                  8e8,  // byte
+		"dram__bytes.sum.peak_sustained":                                   1024, // byte/cycle
+		"dram__cycles_elapsed.avg.per_second":                              1e9,  // cycle/s
+		"sm__sass_thread_inst_executed_op_fadd_pred_on.sum":                1e8,
+		"sm__sass_thread_inst_executed_op_fmul_pred_on.sum":                0,
+		"sm__sass_thread_inst_executed_op_ffma_pred_on.sum":                1e8,
+		"sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained": 5120,
+		"sm__cycles_elapsed.avg.per_second":                                1.5e9,
+	}}, roofline.Options{})
+	fmt.Println(r.Bound)
+	fmt.Println(r.Why)
+	fmt.Println("flop/byte:", r.Intensity(roofline.DRAM, roofline.FP32))
+	fmt.Println("L2 bytes:", r.Traffic[roofline.L2].Bytes)
+	// Output:
+	// DRAM
+	// bound by DRAM bandwidth: 78 % of the ceiling is used (60 % or more counts as bound)
+	// flop/byte: 0.375
+	// L2 bytes: unknown (lts__t_bytes.sum not measured)
 }

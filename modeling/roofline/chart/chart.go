@@ -71,7 +71,7 @@ func Plot(results []roofline.Result) (*plot.Plot, error) {
 			}
 		}
 	}
-	c := ceilings{bandwidth: map[roofline.Level]float64{}, peak: map[roofline.Precision]float64{}}
+	c := ceilings{bandwidth: map[roofline.Level]float64{}, peak: map[roofline.Precision]float64{}, points: pts}
 	for l := roofline.DRAM; l <= roofline.Shared; l++ {
 		if v, ok := mean(kernels, func(r roofline.Result) roofline.Quantity { return r.Traffic[l].Ceiling }); ok && (levels[l] || l == roofline.DRAM) {
 			c.bandwidth[l] = v
@@ -87,6 +87,9 @@ func Plot(results []roofline.Result) (*plot.Plot, error) {
 	p.Title.Text = "Roofline at the profiled clock"
 	if len(c.bandwidth) == 0 || len(c.peak) == 0 {
 		p.Title.Text = "Kernels in the roofline plane (the profile lacks ceilings)"
+	}
+	if given(kernels) {
+		p.Title.Text = "Roofline (ceilings given, not from the profile)"
 	}
 	p.Title.TextStyle.Font.Size = vg.Points(12)
 	p.Title.TextStyle.Font.Variant = "Sans"
@@ -133,6 +136,23 @@ func mean(rs []roofline.Result, of func(roofline.Result) roofline.Quantity) (flo
 		}
 	}
 	return sum / float64(max(n, 1)), n > 0
+}
+
+// given reports whether a ceiling does not come from the profile.
+func given(rs []roofline.Result) bool {
+	for _, r := range rs {
+		for _, w := range r.Work {
+			if w.Ceiling.OK && w.Ceiling.From == roofline.Given {
+				return true
+			}
+		}
+		for _, t := range r.Traffic {
+			if t.Ceiling.OK && t.Ceiling.From == roofline.Given {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // extent is a frame around points and ridges, in whole decades below and with

@@ -85,6 +85,7 @@ func (grid) Plot(c draw.Canvas, p *plot.Plot) {
 type ceilings struct {
 	bandwidth map[roofline.Level]float64
 	peak      map[roofline.Precision]float64
+	points    []point // which labels keep away from
 }
 
 var dashes = map[roofline.Level][]vg.Length{
@@ -115,8 +116,7 @@ func (cl ceilings) Plot(c draw.Canvas, p *plot.Plot) {
 		s := line
 		s.Dashes = dashes[l]
 		c.StrokeLine2(s, x(x0), y(x0*bw), x(x1), y(x1*bw))
-		// Along the line, above it, near its upper end: lower ends are where
-		// the lines of other levels and the points are.
+		// Along the line, above it, where no point is near.
 		text := label
 		text.Rotation = math.Atan2(float64(y(x1*bw)-y(x0*bw)), float64(x(x1)-x(x0)))
 		name := fmt.Sprintf("%s %sB/s", l, si(bw))
@@ -125,10 +125,22 @@ func (cl ceilings) Plot(c draw.Canvas, p *plot.Plot) {
 		if width > length {
 			continue // too short a line for a label: the legend's level names stay
 		}
-		at := (length - width) * 0.12 / length
 		gap := vg.Points(6)
-		px := x(x0) + vg.Length(at)*(x(x1)-x(x0)) - gap*vg.Length(math.Sin(text.Rotation))
-		py := y(x0*bw) + vg.Length(at)*(y(x1*bw)-y(x0*bw)) + gap*vg.Length(math.Cos(text.Rotation))
+		var px, py vg.Length
+		farthest := -1.0
+		for _, along := range []float64{0.1, 0.25, 0.4, 0.55, 0.7, 0.85} {
+			at := vg.Length(along * (length - width) / length)
+			tx := x(x0) + at*(x(x1)-x(x0)) - gap*vg.Length(math.Sin(text.Rotation))
+			ty := y(x0*bw) + at*(y(x1*bw)-y(x0*bw)) + gap*vg.Length(math.Cos(text.Rotation))
+			midX, midY := float64(tx)+width/2*math.Cos(text.Rotation), float64(ty)+width/2*math.Sin(text.Rotation)
+			near := 0.65 * width // far enough is far enough: the lowest such place is taken
+			for _, q := range cl.points {
+				near = math.Min(near, math.Hypot(midX-float64(x(q.x)), midY-float64(y(q.y))))
+			}
+			if near > farthest {
+				farthest, px, py = near, tx, ty
+			}
+		}
 		c.FillText(text, vg.Point{X: px, Y: py}, name)
 	}
 	fastest := 0.0
