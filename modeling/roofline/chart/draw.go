@@ -101,6 +101,10 @@ func (cl ceilings) Plot(c draw.Canvas, p *plot.Plot) {
 	if top == 0 {
 		top = p.Y.Max
 	}
+	low := top
+	for _, v := range cl.peak {
+		low = math.Min(low, v)
+	}
 	label := style(p, vg.Points(8.5), color.Black)
 	line := draw.LineStyle{Color: grey, Width: vg.Points(1)}
 	for l := roofline.DRAM; l <= roofline.Shared; l++ {
@@ -125,15 +129,19 @@ func (cl ceilings) Plot(c draw.Canvas, p *plot.Plot) {
 		if width > length {
 			continue // too short a line for a label: the legend's level names stay
 		}
+		room := length - width // for the label's start; it ends below the lowest peak
+		if below := length * math.Log(low/(x0*bw)) / math.Log(x1/x0); below > width*1.1 {
+			room = math.Min(room, below-width*1.1)
+		}
 		gap := vg.Points(6)
 		var px, py vg.Length
 		farthest := -1.0
-		for _, along := range []float64{0.1, 0.25, 0.4, 0.55, 0.7, 0.85} {
-			at := vg.Length(along * (length - width) / length)
+		for _, along := range []float64{0.2, 0.35, 0.5, 0.65, 0.8, 0.95} {
+			at := vg.Length(along * room / length)
 			tx := x(x0) + at*(x(x1)-x(x0)) - gap*vg.Length(math.Sin(text.Rotation))
 			ty := y(x0*bw) + at*(y(x1*bw)-y(x0*bw)) + gap*vg.Length(math.Cos(text.Rotation))
 			midX, midY := float64(tx)+width/2*math.Cos(text.Rotation), float64(ty)+width/2*math.Sin(text.Rotation)
-			near := 0.65 * width // far enough is far enough: the lowest such place is taken
+			near := 0.8 * width // far enough is far enough: the lowest such place is taken
 			for _, q := range cl.points {
 				near = math.Min(near, math.Hypot(midX-float64(x(q.x)), midY-float64(y(q.y))))
 			}
