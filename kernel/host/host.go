@@ -244,7 +244,7 @@ func (h *Host) run(c Command) *Failure {
 	}
 	var values []any
 	var has bool
-	var lf *live.Failure
+	lf := &live.Failure{Kind: "panic", Value: "the cell ended its goroutine (runtime.Goexit)"}
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)

@@ -261,23 +261,16 @@ func failure(v any) *Failure {
 }
 
 // Run runs one cell's function on the calling goroutine and reports its
-// trailing values and its failure.
+// trailing values and its failure. It does not return if the cell calls
+// runtime.Goexit.
 func Run(f func()) (result []any, has bool, fail *Failure) {
 	c := newCell()
 	Stop.Store(0)
 	current.Store(c)
 	func() {
-		finished := false
 		defer func() {
 			v := recover()
 			if v == nil {
-				if !finished { // runtime.Goexit
-					c.mu.Lock()
-					if c.failure == nil {
-						c.failure = &Failure{Kind: "panic", Value: "runtime.Goexit was called in the cell"}
-					}
-					c.mu.Unlock()
-				}
 				return
 			}
 			fl := failure(v)
@@ -289,7 +282,6 @@ func Run(f func()) (result []any, has bool, fail *Failure) {
 			c.mu.Unlock()
 		}()
 		f()
-		finished = true
 	}()
 	// Goroutines that the cell started a moment ago get the chance to fail in
 	// it rather than behind its back.

@@ -193,3 +193,53 @@ func TestHostDeathIsReportedAndTheNextCellRuns(t *testing.T) {
 	}
 	n.want("3*3", "9")
 }
+
+type sessionEvent = session.Event
+
+func sessionRequest(src string, exprs map[string]string) session.Request {
+	return session.Request{Source: src, StoreHistory: true, UserExpressions: exprs}
+}
+
+func TestCloseLeavesNothingBehind(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	s, err := session.Start(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &notebook{t, s}
+	n.run("x := 1\nimport \"github.com/janpfeifer/gonb/gonbui\"\ngonbui.DisplayHtml(\"a\")\n!sleep 1000 &\n")
+	pid := n.run("os.Getpid()")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/proc/" + pid); err == nil {
+		t.Errorf("the host %s still runs", pid)
+	}
+	left, err := os.ReadDir(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "rooflab", "sessions"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestThreeHundredCells is the long session of a working day: cells that use
+// fmt, gota and GoMLX in turn, each edited. The first values are still right at
+// the end and the host's memory stays bounded.
+func TestThreeHundredCells(t *testing.T) {
+	n := start(t)
+	n.run("first := map[string]int{\"a\": 1}\nframe := dataframe.New(series.New([]int{1, 2, 3}, series.Int, \"n\"))")
+	n.run("import (\n\t\"github.com/gomlx/gomlx/core/graph\"\n\t\"github.com/gomlx/gomlx/core/tensors\"\n\t_ \"github.com/gomlx/compute/gobackend\"\n\t\"github.com/gomlx/compute\"\n)\nbackend := compute.MustNew()\ntotal := 0.0")
+	for i := range 100 {
+		n.want(fmt.Sprintf("first[\"a\"] += %d\nfmt.Sprint(\"edit \", %d)", i%2, i), fmt.Sprint("edit ", i))
+		n.want(fmt.Sprintf("frame = frame.Mutate(series.New([]int{%d, 2, 3}, series.Int, \"m\"))\nframe.Elem(0, 1).String()", i), fmt.Sprint(i))
+		n.want(fmt.Sprintf("y := graph.MustExecOnce(backend, func(x *graph.Node) *graph.Node { return graph.AddScalar(x, %d) }, tensors.FromValue(float32(1)))\ntotal += float64(tensors.ToScalar[float32](y))\ny.Shape().Rank()", i), "0")
+	}
+	n.want("first[\"a\"]", "51")
+	n.want("frame.Ncol(), frame.Nrow()"[:12], "2")
+	n.want("total", "5050") // sum of 1+i for i in 0..99
+	rss := n.run("b, _ := os.ReadFile(\"/proc/self/status\")\nfunc() string { for _, l := range strings.Split(string(b), \"\\n\") { if strings.HasPrefix(l, \"VmRSS:\") { return strings.Fields(l)[1] } }; return \"\" }()")
+	var kb int
+	if _, err := fmt.Sscan(rss, &kb); err != nil || kb > 3<<20 {
+		t.Errorf("resident memory of the host after 300 cells: %s kB (%v), want under 3 GB", rss, err)
+	}
+	t.Logf("resident memory of the host after 300 cells: %s kB", rss)
+}
