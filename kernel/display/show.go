@@ -11,7 +11,8 @@ import (
 
 var current struct {
 	sync.RWMutex
-	sink Sink
+	sink     Sink
+	fallback Sink // of another kernel, where no session host installed one
 }
 
 // SetSink installs where displays go and returns the sink before it; nil puts
@@ -24,13 +25,24 @@ func SetSink(s Sink) (previous Sink) {
 	return previous
 }
 
+// RegisterFallback installs the sink that is used where SetSink has installed
+// none: packages that speak to another kernel register theirs here.
+func RegisterFallback(s Sink) {
+	current.Lock()
+	defer current.Unlock()
+	current.fallback = s
+}
+
 func sink() Sink {
 	current.RLock()
 	defer current.RUnlock()
-	if current.sink == nil {
-		return defaultSink
+	if current.sink != nil {
+		return current.sink
 	}
-	return current.sink
+	if current.fallback != nil {
+		return current.fallback
+	}
+	return defaultSink
 }
 
 // Rich reports whether the front end can show HTML and replace an output, so

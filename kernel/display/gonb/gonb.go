@@ -18,12 +18,13 @@ import (
 	"github.com/rooflab/rooflab/kernel/display"
 )
 
-func init() {
-	if !gonbui.IsNotebook {
-		return
-	}
-	if host := display.SetSink(sink{}); host != nil {
-		display.SetSink(host) // rooflab's own sink knows more than GoNB's pipes
+func init() { registerSink() }
+
+// registerSink leaves programs alone that no GoNB runs. Under rooflab the
+// session host's own sink is asked first.
+func registerSink() {
+	if gonbui.IsNotebook {
+		display.RegisterFallback(sink{})
 	}
 }
 
