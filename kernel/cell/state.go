@@ -39,6 +39,8 @@ type State struct {
 	symbols map[string]bool
 	aliases map[string]string // import path -> name in spelled types
 	origins map[string]string // name -> file that declared it last
+
+	lang language // completion and inspection: a copy of the above, with its own locks
 }
 
 // history is the versions of a type name: hash of all that it reaches -> symbol.
@@ -239,6 +241,7 @@ func (st *State) commit(p *Plan) {
 	for s := range p.symbols {
 		st.symbols[s] = true
 	}
+	st.publish()
 }
 
 // dropConst takes one name out of a group of constants: iota of the others

@@ -16,6 +16,8 @@ type Packages struct {
 	t   *Toolchain
 	mu  sync.Mutex
 	imp types.Importer
+
+	catalog catalog
 }
 
 // Packages returns the toolchain's view for the type checker.
