@@ -143,6 +143,9 @@ func (x *execution) cell(source string) *Error {
 	if parts.goCode == "" {
 		return nil
 	}
+	if usesC.MatchString(parts.goCode) {
+		return x.cgoCell(parts.goCode)
+	}
 	return x.goCell(parts.goCode)
 }
 
@@ -186,7 +189,9 @@ func (x *execution) goCell(text string) *Error {
 	if plan.Empty {
 		return nil
 	}
+	unwatch := x.watchInput()
 	ev, err := x.p.do(host.Command{Op: "run", ID: id, Count: x.count, Silent: x.req.Silent && x.capture == nil})
+	unwatch()
 	if err != nil {
 		return x.lost()
 	}

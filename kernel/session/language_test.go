@@ -185,3 +185,38 @@ func TestUnspellableTypesAreEvaluatedOnce(t *testing.T) {
 	n.want("z.neg", "true")
 	n.want("calls", "2")
 }
+
+func TestStandardInputAsksTheFrontEnd(t *testing.T) {
+	n := start(t)
+	var asked int
+	req := sessionRequest("var name string\nfmt.Scanln(&name)\nname + \"!\"", nil)
+	req.AllowStdin = true
+	var result any
+	r := n.Execute(req, func(ev sessionEvent) {
+		switch ev := ev.(type) {
+		case inputRequest:
+			asked++
+			go ev.Answer("gopher")
+		case resultEvent:
+			result = ev.Bundle.Data["text/plain"]
+		}
+	})
+	if r.Status != "ok" || asked != 1 || result != "gopher!" {
+		t.Errorf("status %s, asked %d times, result %v", r.Status, asked, result)
+	}
+	// Without a front end that answers, the read ends.
+	n.want("_, err := fmt.Scanln(&name)\nerr", "EOF")
+}
+
+func TestCellsWithCCode(t *testing.T) {
+	n := start(t)
+	n.run("/*\n#include <math.h>\n#include <stdio.h>\n#cgo LDFLAGS: -lm\nstatic double twice(double x) { return 2*x; }\nstatic void hello(void) { printf(\"hello from C\"); }\n*/\nimport \"C\"\n\nfunc Twice(x float64) float64 { return float64(C.twice(C.double(x))) }\nfunc Hello() { C.hello() }")
+	if o := n.exec("Hello()\nTwice(21)"); o.stdout != "hello from C" || o.result != "42" {
+		t.Errorf("stdout %q, result %q", o.stdout, o.result)
+	}
+	n.run("func four(x float64) float64 { return Twice(Twice(x)) }")
+	n.want("four(1)", "4")
+	if tb := n.fail("import \"C\"\nx := 1", "CompileError"); !strings.Contains(tb, "In[5]:2:1: ") {
+		t.Error(tb)
+	}
+}

@@ -194,7 +194,11 @@ func TestHostDeathIsReportedAndTheNextCellRuns(t *testing.T) {
 	n.want("3*3", "9")
 }
 
-type sessionEvent = session.Event
+type (
+	sessionEvent = session.Event
+	inputRequest = session.InputRequest
+	resultEvent  = session.Result
+)
 
 func sessionRequest(src string, exprs map[string]string) session.Request {
 	return session.Request{Source: src, StoreHistory: true, UserExpressions: exprs}

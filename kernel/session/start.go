@@ -95,6 +95,7 @@ func (e *engine) begin() error {
 	}()
 	tc, err := toolchain.New(work, e.opts.Env)
 	if err == nil {
+		tc.Progress = e.progress
 		err = tc.Ensure("fmt", cell.LivePath, "runtime/cgo", "unsafe")
 	}
 	if hostErr := <-started; err == nil {
@@ -111,6 +112,21 @@ func (e *engine) begin() error {
 	e.tc, e.pkgs, e.host = tc, tc.Packages(), host
 	e.forget()
 	return nil
+}
+
+// progress tells the user about a slow step: the front end's own way if it has
+// one, else as text of the running cell.
+func (e *engine) progress(line string) {
+	if e.opts.Output != nil {
+		e.opts.Output(line)
+		return
+	}
+	e.mu.Lock()
+	p := e.host
+	e.mu.Unlock()
+	if p != nil {
+		p.send(Stream{Name: "stderr", Text: line + "\n"})
+	}
 }
 
 // forget starts the session's state afresh. e.mu is held.

@@ -95,6 +95,19 @@ func (t *Toolchain) versions() (map[string]string, error) {
 	return m, nil
 }
 
+// BuildPackage compiles a package of the workspace with the go command and
+// makes its archive known. On failure it returns what the compiler said.
+func (t *Toolchain) BuildPackage(path string) (string, error) {
+	if _, err := t.goOutput("build", path); err != nil {
+		return err.Error(), err
+	}
+	if err := t.Ensure(path); err != nil {
+		return err.Error(), err
+	}
+	t.cacheFile = "" // it belongs to this session alone
+	return "", nil
+}
+
 // used reports whether an archive of the module is at hand, and so perhaps in
 // the host.
 func (t *Toolchain) used(module string) bool {

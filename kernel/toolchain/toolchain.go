@@ -29,6 +29,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"time"
 )
 
 // PkgPath is the package path under which every cell is compiled. Its package
@@ -53,6 +54,10 @@ type Toolchain struct {
 	langVersion                string
 	cacheFile                  string
 	buildKey                   string
+
+	// Progress, when set, hears about steps that take long, such as compiling a
+	// large module for the first time.
+	Progress func(line string)
 
 	mu     sync.Mutex
 	export map[string]string // import path -> archive
@@ -281,6 +286,9 @@ func (t *Toolchain) Known() []string {
 	return paths
 }
 
+// slowStep is how long a step may take before the user is told of it.
+const slowStep = 2 * time.Second
+
 // Ensure makes the archives of the packages and of all that they import
 // available, compiling what the build cache lacks. Packages that are there
 // already cost nothing.
@@ -297,7 +305,13 @@ func (t *Toolchain) Ensure(paths ...string) error {
 		return nil
 	}
 	args := append([]string{"list", "-e", "-export", "-deps", "-buildmode=plugin", "-json=ImportPath,Name,Export,Error,DepsErrors,Standard"}, missing...)
+	slow := time.AfterFunc(slowStep, func() {
+		if t.Progress != nil {
+			t.Progress(fmt.Sprintf("compiling %s and what it imports; this happens once", strings.Join(missing, ", ")))
+		}
+	})
 	out, err := t.goOutput(args...)
+	slow.Stop()
 	if err != nil {
 		return err
 	}
