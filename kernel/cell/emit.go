@@ -99,7 +99,7 @@ func (pl *planner) emit(final bool) {
 				}
 			}
 		}
-		pl.header(e, imports, nil)
+		pl.header(e, imports, pl.dots)
 		done := map[*decl]bool{}
 		for _, d := range groups[key] {
 			if !done[d] {

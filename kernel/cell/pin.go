@@ -151,7 +151,7 @@ func (pl *planner) emitOld(final bool) {
 				imports[n] = p
 			}
 		}
-		pl.header(e, imports, nil)
+		pl.header(e, imports, pl.dots)
 		names := pl.oldNames(s.versions)
 		names[s.decl.names[0]] = oldName(symbol)
 		e.buf.WriteString("type ")

@@ -145,7 +145,7 @@ func (pl *planner) resolveImports() Problems {
 				name = "unsafe"
 			}
 			if im.path == "C" {
-				return pl.problem(im.off, `import "C": cells cannot hold C code; put it into a Go package and import that`)
+				return pl.problem(im.off, `import "C" must stand alone on its line`)
 			}
 			pl.scope.imports[name] = im.path
 		default:
@@ -291,6 +291,10 @@ func (pl *planner) close() Problems {
 			if types.Universe.Lookup(n) != nil {
 				continue
 			}
+			if path, ok := pl.st.opened[n]; ok {
+				pl.open(path)
+				continue
+			}
 			if path, ok := wellKnown[n]; ok {
 				m[n] = path
 				missing = append(missing, path)
@@ -341,6 +345,11 @@ func (pl *planner) close() Problems {
 			seen[d] = true
 			d.piece.edits = nil // of the plan before
 			pl.include = append(pl.include, d)
+			for _, n := range d.free {
+				if path, ok := pl.st.opened[n]; ok && pl.scope.lookup(n) == nil {
+					pl.open(path)
+				}
+			}
 		}
 	})
 	sort.SliceStable(pl.include, func(i, j int) bool {

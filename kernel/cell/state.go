@@ -39,6 +39,7 @@ type State struct {
 	symbols map[string]bool
 	aliases map[string]string // import path -> name in spelled types
 	origins map[string]string // name -> file that declared it last
+	opened  map[string]string // exported name -> package whose names are open
 
 	lang language // completion and inspection: a copy of the above, with its own locks
 }
@@ -60,6 +61,7 @@ func New(pkgs Packages) *State {
 		symbols: map[string]bool{},
 		aliases: map[string]string{},
 		origins: map[string]string{},
+		opened:  map[string]string{},
 	}
 	return st
 }
@@ -202,6 +204,35 @@ func (st *State) freeSymbol(name string, taken map[string]bool) string {
 	return s
 }
 
+// Open makes the exported names of a package usable without its name, as a dot
+// import in every cell that uses one of them would. It returns the names.
+func (st *State) Open(path string) ([]string, error) {
+	pkg, err := st.pkgs.Import(path)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, n := range pkg.Scope().Names() {
+		if token.IsExported(n) {
+			names = append(names, n)
+			st.opened[n] = path
+			delete(st.decls, n)
+			delete(st.imports, n)
+		}
+	}
+	return names, nil
+}
+
+// open adds a dot import to the plan.
+func (pl *planner) open(path string) {
+	for _, p := range pl.dots {
+		if p == path {
+			return
+		}
+	}
+	pl.dots = append(pl.dots, path)
+}
+
 // commit takes over what the plan declares.
 func (st *State) commit(p *Plan) {
 	for n, path := range p.scope.imports {
@@ -218,6 +249,7 @@ func (st *State) commit(p *Plan) {
 		st.decls[n] = d
 		st.origins[n] = d.piece.file
 		delete(st.imports, n)
+		delete(st.opened, n)
 	}
 	for t, ms := range p.scope.methods {
 		if st.methods[t] == nil {
