@@ -5,16 +5,20 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 )
 
-// profile is a made-up table of kernel launches in a file: what a cell loads
-// once and later cells read.
+// profile is a file with a made-up table of kernel launches and their
+// counters: what a cell loads once and later cells read.
 type profile struct {
 	path    string
 	bytes   int64
 	rows    int
 	meanDur float64 // of the column dur_ns, in ns
 }
+
+// counters is how many a launch has, besides its number, name and duration.
+const counters = 8
 
 // profileSeed makes the same file each time.
 const profileSeed = 20250701
@@ -29,15 +33,24 @@ func writeProfile(path string, size int64) (profile, error) {
 	w := bufio.NewWriterSize(f, 1<<20)
 	p := profile{path: path}
 	r := rand.New(rand.NewPCG(profileSeed, 1))
-	n, _ := fmt.Fprintln(w, "kernel,grid,block,dur_ns,dram_bytes")
-	p.bytes = int64(n)
+	var row []byte
+	row = append(row, "id,kernel,dur_ns"...)
+	for i := range counters {
+		row = fmt.Appendf(row, ",counter_%d", i)
+	}
 	var total int64
-	for p.bytes < size {
-		dur := 1000 + r.Int64N(9_000_000)
-		// Long names, as C++ templates have them.
-		n, _ := fmt.Fprintf(w, "\"void gemm_tile_%02d<float, %d, %d, RowMajor, ColumnMajor>(Params<float>, unsigned long)\",%d,%d,%d,%d\n",
-			r.IntN(40), 16<<r.IntN(4), 16<<r.IntN(4), 1+r.IntN(1<<16), 32<<r.IntN(6), dur, r.Int64N(1<<32))
+	for {
+		row = append(row, '\n')
+		n, _ := w.Write(row) // Flush reports the error
 		p.bytes += int64(n)
+		if p.bytes >= size && p.rows > 0 {
+			break
+		}
+		dur := 1000 + r.Int64N(9_000_000)
+		row = fmt.Appendf(row[:0], "%d,\"gemm<float, %d>\",%d", p.rows, 16<<r.IntN(4), dur)
+		for range counters {
+			row = strconv.AppendFloat(append(row, ','), r.Float64()*1e6, 'f', 3, 64)
+		}
 		p.rows++
 		total += dur
 	}

@@ -194,8 +194,9 @@ func (r *Race) report(p profile, rounds int) (*bench.Report, error) {
 	rep := &bench.Report{Machine: bench.Machine(), Notes: []string{
 		fmt.Sprintf("%d rounds; in each a fresh kernel of ours and of %s per kind of cell, taking turns cell by cell; medians.", rounds, r.Peer.Name),
 		"A time runs from sending execute_request until execute_reply and the idle status have arrived. Build caches were warmed before.",
+		r.Peer.Name + " has its default settings; its go get for each cell works from the module cache (GOPROXY=off), without the latency of a network.",
 		"first: the first cell of a fresh kernel. edited: a constant changed. unchanged: the same text again. start: until kernel_info is answered.",
-		fmt.Sprintf("table: a CSV file of %.0f MB, %d rows, loaded with gota in one cell and read in later ones, where %s loads it again.", float64(p.bytes)/1e6, p.rows, r.Peer.Name),
+		fmt.Sprintf("table: a CSV file of %.0f MB, %d launches with %d counters, loaded with gota in one cell; later ones take the mean of a counter, for which %s loads it again.", float64(p.bytes)/1e6, p.rows, counters, r.Peer.Name),
 	}}
 	add := func(name string, target float64) error {
 		x, err := bench.Compare(name, r.Peer.Name, "s", r.ours[name], r.peer[name])
