@@ -25,7 +25,8 @@ func (st *State) Complete(text string, cursor int) (found []Candidate, start, en
 	cursor = min(max(cursor, 0), len(text))
 	start, end = cursor, cursor
 	defer func() {
-		if recover() != nil { // half a cell may surprise anything; no answer is an answer
+		if v := recover(); v != nil { // half a cell may surprise anything; no answer is an answer
+			st.lang.fault(v, text, cursor)
 			found = nil
 		}
 	}()

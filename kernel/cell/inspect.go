@@ -59,7 +59,8 @@ func (n Note) Markdown() string {
 // everything else.
 func (st *State) Inspect(text string, cursor int, source bool) (note Note, found bool) {
 	defer func() {
-		if recover() != nil { // half a cell may surprise anything; no answer is an answer
+		if v := recover(); v != nil { // half a cell may surprise anything; no answer is an answer
+			st.lang.fault(v, text, cursor)
 			note, found = Note{}, false
 		}
 	}()

@@ -27,6 +27,10 @@ func IsComplete(text string) (status Completeness, indent string) {
 			status, indent = Invalid, ""
 		}
 	}()
+	return judge(text)
+}
+
+func judge(text string) (Completeness, string) {
 	if open := openToken(text); open {
 		return Incomplete, ""
 	}

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,9 @@ type language struct {
 	view atomic.Pointer[State]
 	soon *soon
 	docs map[string]*packageDoc
+
+	faultsMu sync.Mutex
+	faults   []string
 }
 
 // Catalog is what Packages may offer beyond itself: packages that could be
@@ -37,6 +41,26 @@ type Catalog interface {
 // patience is how long a request waits for packages that must be compiled
 // first. The compilation goes on behind it, for the next request.
 const patience = 1200 * time.Millisecond
+
+// maxFaults bounds what Faults remembers.
+const maxFaults = 20
+
+// fault remembers a panic that a question ended in.
+func (l *language) fault(v any, text string, cursor int) {
+	l.faultsMu.Lock()
+	defer l.faultsMu.Unlock()
+	if len(l.faults) < maxFaults {
+		l.faults = append(l.faults, fmt.Sprintf("%v, asked about %q at %d\n%s", v, text, cursor, debug.Stack()))
+	}
+}
+
+// Faults returns the panics that Complete and Inspect answered with nothing:
+// faults of ours, for reports and tests.
+func (st *State) Faults() []string {
+	st.lang.faultsMu.Lock()
+	defer st.lang.faultsMu.Unlock()
+	return append([]string(nil), st.lang.faults...)
+}
 
 // publish makes what was committed visible to the language services.
 func (st *State) publish() { st.lang.view.Store(st.copy()) }

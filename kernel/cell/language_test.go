@@ -11,18 +11,24 @@ import (
 	"github.com/rooflab/rooflab/kernel/toolchain"
 )
 
-// session plans and commits cells over the real toolchain, as the session
-// engine does; nothing runs.
-func session(t testing.TB, cells ...string) *cell.State {
+// packages returns what the real toolchain imports, with some at hand.
+func packages(t testing.TB, paths ...string) *toolchain.Packages {
 	t.Helper()
 	tc, err := toolchain.New(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tc.Ensure("fmt", "strings", cell.LivePath, "unsafe"); err != nil {
+	if err := tc.Ensure(paths...); err != nil {
 		t.Fatal(err)
 	}
-	st := cell.New(tc.Packages())
+	return tc.Packages()
+}
+
+// session plans and commits cells over the real toolchain, as the session
+// engine does; nothing runs.
+func session(t testing.TB, cells ...string) *cell.State {
+	t.Helper()
+	st := cell.New(packages(t, "fmt", "strings", cell.LivePath, "unsafe"))
 	for i, text := range cells {
 		run(t, st, i+1, text)
 	}

@@ -1,0 +1,4 @@
+package cell
+
+// Judge is IsComplete without its net.
+var Judge = judge
