@@ -167,6 +167,7 @@ func (e *engine) Close() error {
 	e.closed = true
 	if e.cancel != nil {
 		e.cancel()
+		e.tc.Cancel()
 	}
 	host := e.host
 	e.mu.Unlock()
@@ -195,6 +196,7 @@ func (e *engine) Interrupt() {
 	e.interrupts++
 	if e.cancel != nil {
 		e.cancel()
+		e.tc.Cancel()
 		return
 	}
 	if e.host == nil {

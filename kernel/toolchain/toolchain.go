@@ -29,6 +29,8 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -58,6 +60,8 @@ type Toolchain struct {
 	// Progress, when set, hears about steps that take long, such as compiling a
 	// large module for the first time.
 	Progress func(line string)
+
+	running atomic.Pointer[os.Process] // the go command in progress
 
 	mu     sync.Mutex
 	export map[string]string // import path -> archive
@@ -118,7 +122,7 @@ func New(dir string, extraEnv []string) (*Toolchain, error) {
 		export: map[string]string{}, names: map[string]string{}, std: map[string]bool{},
 	}
 	t.env = append(os.Environ(), extraEnv...)
-	t.env = append(t.env, "GOEXPERIMENT="+Experiment(), "GOWORK=off", "GOFLAGS=-mod=mod", "GO111MODULE=on", "CGO_ENABLED=1")
+	t.env = append(t.env, "GOEXPERIMENT="+Experiment(), "GOWORK=off", "GOFLAGS=-mod=readonly", "GO111MODULE=on", "CGO_ENABLED=1")
 	out, err := t.goOutput("env", "-json", "GOVERSION", "GOTOOLDIR", "GOROOT", "GOMODCACHE", "GOCACHE")
 	if err != nil {
 		return nil, err
@@ -177,13 +181,28 @@ func (t *Toolchain) writeModule() error {
 	return os.WriteFile(filepath.Join(t.Dir, "go.sum"), sum, 0o644)
 }
 
+// Cancel ends the go command that is running, if any.
+func (t *Toolchain) Cancel() {
+	if p := t.running.Load(); p != nil {
+		syscall.Kill(-p.Pid, syscall.SIGKILL) //nolint:errcheck // it may have ended by itself
+	}
+}
+
 // goOutput runs the go command in the workspace and returns its standard output.
 func (t *Toolchain) goOutput(args ...string) ([]byte, error) {
 	cmd := exec.Command(t.goCmd, args...)
 	cmd.Dir, cmd.Env = t.Dir, t.env
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	// A process group of its own, so that Cancel ends what the command started.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Start()
+	if err == nil {
+		t.running.Store(cmd.Process)
+		err = cmd.Wait()
+		t.running.Store(nil)
+	}
+	out := stdout.Bytes()
 	if err != nil {
 		msg := strings.TrimSpace(stderr.String())
 		if msg == "" {
