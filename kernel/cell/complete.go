@@ -38,11 +38,11 @@ func (st *State) Complete(text string, cursor int) (found []Candidate, start, en
 		}
 		switch l.tok {
 		case token.COMMENT:
-			if cursor < l.end || cursor == l.end && strings.HasPrefix(l.lit, "//") || !closedComment(l.lit) {
+			if cursor < l.end || cursor == l.end && (strings.HasPrefix(l.lit, "//") || !closedComment(l.lit)) {
 				return nil, cursor, cursor
 			}
 		case token.STRING:
-			if cursor < l.end || !closedString(l.lit) {
+			if cursor < l.end || cursor == l.end && !closedString(l.lit) {
 				if !inImport(text, l.start) {
 					return nil, cursor, cursor
 				}

@@ -95,7 +95,7 @@ func parse(src *source) (*parsed, Problems) {
 	}
 	declared := map[string]bool{}
 	for i, s := range body.List {
-		sp := span{offset(s.Pos()), offset(s.End())}
+		sp := span{offset(s.Pos()), min(offset(s.End()), len(src.text))} // a label at the end reaches to the brace that was added
 		if ps := p.statement(s, sp, offset, declared, i == len(body.List)-1); ps != nil {
 			return nil, ps
 		}
