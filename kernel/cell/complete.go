@@ -23,11 +23,10 @@ type Candidate struct {
 // state and may run beside everything else.
 func (st *State) Complete(text string, cursor int) (found []Candidate, start, end int) {
 	cursor = min(max(cursor, 0), len(text))
-	start, end = cursor, cursor
 	defer func() {
 		if v := recover(); v != nil { // half a cell may surprise anything; no answer is an answer
 			st.lang.fault(v, text, cursor)
-			found = nil
+			found, start, end = nil, cursor, cursor
 		}
 	}()
 	view, done := st.begin()
@@ -376,11 +375,20 @@ func (st *State) globals(prefix string) []Candidate {
 	for n, p := range st.imports {
 		all = append(all, Candidate{n, "package", `package "` + p + `"`, rankSession})
 	}
+	pl := &planner{}
+	for n, p := range st.opened {
+		c := Candidate{n, "var", "", rankSession}
+		if pkg, err := st.pkgs.Import(p); err == nil {
+			if obj := pkg.Scope().Lookup(n); obj != nil {
+				c.Kind, c.Doc = kindOf(obj), pl.signature(obj)
+			}
+		}
+		all = append(all, c)
+	}
 	if prefix == "" {
 		return all
 	}
 	all = append(all, Candidate{"ctx", "var", "context.Context", rankLanguage}, Candidate{"Out", "var", "map[int]any", rankLanguage})
-	pl := &planner{}
 	for _, n := range types.Universe.Names() {
 		obj := types.Universe.Lookup(n)
 		doc := builtins[n]

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -96,6 +97,22 @@ func (st *State) copy() *State {
 	}
 	for n, f := range st.origins {
 		v.origins[n] = f
+	}
+	for n, p := range st.opened {
+		v.opened[n] = p
+	}
+	for n := range st.symbols {
+		v.symbols[n] = true
+	}
+	for n, h := range st.types {
+		c := &history{symbols: map[string]string{}, snapshots: map[string]*snapshot{}}
+		for hash, s := range h.symbols {
+			c.symbols[hash] = s
+		}
+		for s, snap := range h.snapshots {
+			c.snapshots[s] = snap
+		}
+		v.types[n] = c
 	}
 	return v
 }
@@ -232,33 +249,59 @@ func (st *State) survey(p *parsed) *planner {
 	all := p.imports
 	for i := range all { // each on its own: one that cannot be had hides no others
 		p.imports = all[i : i+1]
-		pl.resolveImports()
+		_ = pl.resolveImports() // what is wrong with half a cell is not asked
 	}
 	p.imports = all
-	pl.declare()
+	_ = pl.declare()
 	pl.close()
+	for range 2 { // again where variables hold values of types that were redeclared
+		if !pl.look() {
+			return nil
+		}
+		if !pl.pinAll() {
+			break
+		}
+	}
+	return pl
+}
+
+// look emits and checks what there is, errors or not.
+func (pl *planner) look() bool {
 	pl.emit(false)
-	pl.fset = token.NewFileSet()
+	pl.fset, pl.files = token.NewFileSet(), nil
 	pl.info = &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
 	}
 	for _, e := range pl.emitted {
 		f, err := parser.ParseFile(pl.fset, e.name, e.buf.Bytes(), parser.SkipObjectResolution)
 		if f == nil || err != nil {
-			return nil
+			return false
 		}
 		e.tf = pl.fset.File(f.Pos())
 		pl.files = append(pl.files, f)
 	}
 	conf := types.Config{
-		Importer:  st.pkgs,
+		Importer:  pl.st.pkgs,
 		GoVersion: goVersion(),
 		Sizes:     types.SizesFor("gc", runtime.GOARCH),
 		Error:     func(error) {},
 	}
 	pl.pkg, _ = conf.Check("main", pl.fset, pl.files, pl.info)
-	return pl
+	return true
+}
+
+// pinAll finds the variables whose type was redeclared since, as settle does.
+func (pl *planner) pinAll() (again bool) {
+	for _, d := range pl.include {
+		if d.kind != token.VAR || d.typeSig == "" || pl.pinned[d] {
+			continue
+		}
+		if obj := pl.pkg.Scope().Lookup(d.names[0]); obj != nil && structure(pl.pkg, obj.Type()) != d.typeSig && pl.pin(d) {
+			again = true
+		}
+	}
+	return again
 }
 
 // find returns the way from a file down to the first identifier that matches,
@@ -289,11 +332,14 @@ func (pl *planner) qualify(p *types.Package) string {
 	return p.Name()
 }
 
+// oldMark finds what oldName adds to the name of a type.
+var oldMark = regexp.MustCompile(`(` + Mark + `\d+)?` + Mark + `old`)
+
 func (pl *planner) typeString(t types.Type) string {
 	if a, ok := t.(*types.Alias); ok && a.Obj().Pkg() != nil && a.Obj().Pkg().Path() == LivePath {
 		t = types.Unalias(t)
 	}
-	s := types.TypeString(t, pl.qualify)
+	s := oldMark.ReplaceAllString(types.TypeString(t, pl.qualify), "")
 	if strings.Contains(s, "invalid type") {
 		return ""
 	}

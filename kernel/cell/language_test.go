@@ -343,6 +343,35 @@ func TestRedeclarationIsSeenAtOnce(t *testing.T) {
 	}
 }
 
+func TestVariablesOfRedeclaredTypesKeepTheirFields(t *testing.T) {
+	st := session(t, "type thing struct { Old int }\nv := thing{}", "type thing struct { New int }", "w := thing{}")
+	for _, c := range []struct{ cell, want string }{{"v.¦", "Old"}, {"w.¦", "New"}} {
+		text, at := cut(t, c.cell)
+		if found, _, _ := st.Complete(text, at); !slices.Equal(texts(found), []string{c.want}) {
+			t.Errorf("%q gives %q, want %q", c.cell, texts(found), c.want)
+		}
+	}
+	if note, _ := st.Inspect("v", 1, false); !strings.HasPrefix(note.Decl, "var v thing") || strings.Contains(note.Decl, "old") {
+		t.Errorf("v is %q", note.Decl)
+	}
+}
+
+func TestOpenedPackagesComplete(t *testing.T) {
+	st := session(t)
+	if _, err := st.Open("strings"); err != nil {
+		t.Fatal(err)
+	}
+	if found, _, _ := st.Complete("ToUpperS", 8); len(found) != 1 || found[0].Doc != "func ToUpperSpecial(c unicode.SpecialCase, s string) string" {
+		t.Errorf("ToUpperS gives %v", found)
+	}
+	if found, _, _ := st.Complete("NewReplacer().Repl", 18); !slices.Equal(texts(found), []string{"Replace"}) {
+		t.Errorf("NewReplacer().Repl gives %v", found)
+	}
+	if note, _ := st.Inspect("ToUpper(", 8, false); !strings.Contains(note.Doc, "Unicode letters mapped") {
+		t.Errorf("ToUpper is %v", note)
+	}
+}
+
 // Planning a cell and asking about another go on at the same time; the race
 // detector watches.
 func TestQuestionsBesidePlanning(t *testing.T) {

@@ -220,6 +220,7 @@ func (st *State) Open(path string) ([]string, error) {
 			delete(st.imports, n)
 		}
 	}
+	st.publish()
 	return names, nil
 }
 
