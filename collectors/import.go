@@ -105,7 +105,7 @@ func Import(ctx context.Context, store *datasets.Store, path string, r io.Reader
 	if err != nil {
 		return sum, err
 	}
-	defer im.Rollback() // after Commit it does nothing
+	defer func() { _ = im.Rollback() }() // after Commit it does nothing
 	out := NewOutput(path, im)
 	err = parse(ctx, format, in, out)
 	sum.Warnings, sum.More = out.Warnings, out.More

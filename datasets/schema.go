@@ -106,7 +106,7 @@ func migrate(ctx context.Context, c Conn, from int64) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
 	if err := tx.Exec(ctx, migrationTable); err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func xlaCheck() *cobra.Command {
 		Short: "Train a small model on a plugin and on the Go backend, and compare",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plugin := ""
+			var plugin string
 			if len(args) > 0 {
 				plugin = args[0]
 			} else if found := backend.Plugins(); len(found) > 0 {

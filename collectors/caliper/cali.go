@@ -60,9 +60,8 @@ func parseCali(ctx context.Context, in *collectors.Input, out *collectors.Output
 
 // record is a line, cut into its entries.
 type record struct {
-	kind             string
-	entries          map[string]entry
-	id, attr, parent int64
+	kind    string
+	entries map[string]entry
 }
 
 type entry struct {

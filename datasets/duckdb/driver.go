@@ -77,17 +77,17 @@ func realPath(path string, mustExist bool) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("opening store %s: %w", path, err)
 	}
-	real, err := filepath.EvalSymlinks(abs)
+	target, err := filepath.EvalSymlinks(abs)
 	switch {
 	case err == nil:
-		if st, err := os.Stat(real); err == nil && st.IsDir() {
+		if st, err := os.Stat(target); err == nil && st.IsDir() {
 			return "", fmt.Errorf("opening store %s: it is a directory; a store is a file", path)
 		}
-		return real, nil
+		return target, nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("opening store %s: %w", path, err)
 	case mustExist:
-		return "", fmt.Errorf("opening store %s: %w: make one with rooflab import --store %s PATH...", path, fs.ErrNotExist, path)
+		return "", fmt.Errorf("opening store %s: %w: make one with rooflab import --store %s and the profiles", path, fs.ErrNotExist, path)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
 	if err != nil {

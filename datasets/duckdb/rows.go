@@ -26,13 +26,13 @@ type rows struct {
 }
 
 func newRows(ctx context.Context, c *sql.Conn, end func() error, query string, args []any) (*rows, error) {
-	rs, err := c.QueryContext(ctx, query, args...)
+	rs, err := c.QueryContext(ctx, query, args...) //nolint:rowserrcheck // the caller asks, through rows.Err
 	if err != nil {
 		return nil, err
 	}
 	types, err := rs.ColumnTypes()
 	if err != nil {
-		rs.Close()
+		_ = rs.Close() //nolint:sqlclosecheck // on success the rows outlive this function
 		return nil, err
 	}
 	r := &rows{rs: rs, end: end, values: make([]any, len(types)), dest: make([]any, len(types))}

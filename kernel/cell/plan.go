@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -391,8 +392,8 @@ func (pl *planner) check() Problems {
 		GoVersion: goVersion(),
 		Sizes:     types.SizesFor("gc", runtime.GOARCH),
 		Error: func(err error) {
-			te, ok := err.(types.Error)
-			if !ok {
+			var te types.Error
+			if !errors.As(err, &te) {
 				ps = append(ps, Problem{File: pl.src.file, Msg: err.Error()})
 				return
 			}

@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -211,8 +212,8 @@ func parseBody(src *source, text string) (*ast.BlockStmt, func(token.Pos) int, P
 // problemsOf turns parser errors of text that stood behind a prefix of n bytes
 // on line 1 into problems of the cell.
 func problemsOf(src *source, err error, n int) Problems {
-	list, ok := err.(scanner.ErrorList)
-	if !ok {
+	var list scanner.ErrorList
+	if !errors.As(err, &list) {
 		return Problems{{File: src.file, Msg: err.Error()}}
 	}
 	var ps Problems

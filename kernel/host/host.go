@@ -9,6 +9,7 @@ package host
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -99,7 +100,7 @@ func Main(in io.Reader, out io.Writer) error {
 	signal.Ignore(syscall.SIGPIPE)
 	live.Stack = debug.Stack
 	live.Late = func(f *live.Failure) { h.send(Event{Op: "late", Failure: convert(f)}, true) }
-	live.Log = func(s string) { log.Output(3, s) }
+	live.Log = func(s string) { _ = log.Output(3, s) }
 	live.Sprint, live.Sprintf, live.Sprintln = fmt.Sprint, fmt.Sprintf, fmt.Sprintln
 	display.SetSink(h)
 	os.Args = os.Args[:1]
@@ -112,8 +113,11 @@ func Main(in io.Reader, out io.Writer) error {
 	}()
 	for {
 		line, err := h.in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil // the front end is done with us
+		}
 		if err != nil {
-			return nil
+			return fmt.Errorf("reading commands of the front end: %w", err)
 		}
 		var c Command
 		if err := json.Unmarshal(line, &c); err != nil {
@@ -123,7 +127,7 @@ func Main(in io.Reader, out io.Writer) error {
 		case "interrupt":
 			live.Interrupt()
 			if p := h.shell.Load(); p != nil {
-				syscall.Kill(-p.Pid, syscall.SIGINT)
+				_ = syscall.Kill(-p.Pid, syscall.SIGINT) // it may have ended by itself
 			}
 		case "answer":
 			select {
@@ -157,7 +161,8 @@ func (h *Host) send(e Event, mark bool) {
 		io.WriteString(h.stdout, text)
 		io.WriteString(h.stderr, text)
 	}
-	h.out.Encode(e)
+	// A front end that went away ends the host through the other pipe.
+	_ = h.out.Encode(e)
 }
 
 // Display implements display.Sink.
@@ -316,7 +321,8 @@ func (h *Host) command(c Command) *Failure {
 	h.shell.Store(cmd.Process)
 	err = cmd.Wait()
 	h.shell.Store(nil)
-	if e, ok := err.(*exec.ExitError); ok {
+	var e *exec.ExitError
+	if errors.As(err, &e) {
 		if ws, ok := e.Sys().(syscall.WaitStatus); ok && ws.Signaled() && ws.Signal() == syscall.SIGINT {
 			return &Failure{Kind: "interrupted"}
 		}

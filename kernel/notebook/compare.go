@@ -112,12 +112,12 @@ func compareOutput(e, f *Output, tol Tolerance) []Difference {
 		ev, eok := e.Bundle.Data[m]
 		fv, fok := f.Bundle.Data[m]
 		var d Difference
-		same := true
+		var same bool
 		switch {
 		case !eok:
-			d, same = Difference{Expected: "nothing", Found: excerpt(asText(fv), 0)}, false
+			d = Difference{Expected: "nothing", Found: excerpt(asText(fv), 0)}
 		case !fok:
-			d, same = Difference{Expected: excerpt(asText(ev), 0), Found: "nothing"}, false
+			d = Difference{Expected: excerpt(asText(ev), 0), Found: "nothing"}
 		case strings.HasPrefix(m, "image/") && m != "image/svg+xml":
 			d, same = comparePicture(asText(ev), asText(fv))
 		default:

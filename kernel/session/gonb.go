@@ -98,9 +98,11 @@ func (g *gonbPipe) pending() int {
 		return 0
 	}
 	var n int32
-	conn.Control(func(fd uintptr) {
-		syscall.Syscall(syscall.SYS_IOCTL, fd, fionread, uintptr(unsafe.Pointer(&n)))
-	})
+	if conn.Control(func(fd uintptr) {
+		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, fd, fionread, uintptr(unsafe.Pointer(&n)))
+	}) != nil {
+		return 0 // closed
+	}
 	return int(n)
 }
 
@@ -115,7 +117,7 @@ func (g *gonbPipe) close() {
 func (g *gonbPipe) reply(v protocol.CommValue) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.enc.Encode(v)
+	_ = g.enc.Encode(v) // a host that is gone needs no reply
 }
 
 func (g *gonbPipe) handle(d *protocol.DisplayData) {
@@ -170,6 +172,6 @@ func (g *gonbPipe) handle(d *protocol.DisplayData) {
 // input serves gonbui.RequestInput: the answer goes to standard input.
 func (g *gonbPipe) input(req protocol.InputRequest) {
 	g.p.send(InputRequest{Prompt: req.Prompt, Password: req.Password, Answer: once(func(s string) {
-		g.p.stdin.WriteString(s + "\n")
+		_, _ = g.p.stdin.WriteString(s + "\n")
 	})})
 }

@@ -33,15 +33,14 @@ type process struct {
 
 	sendMu sync.Mutex
 
-	mu      sync.Mutex
-	cond    *sync.Cond
-	seen    map[string]int64 // stream -> last marker read
-	open    map[string]bool  // streams not yet at their end
-	done    chan host.Event  // ends the command in progress
-	tail    []byte           // end of standard error, for the report of a crash
-	emit    func(Event)
-	emitMu  sync.Mutex
-	reading bool // a request for input is with the front end
+	mu     sync.Mutex
+	cond   *sync.Cond
+	seen   map[string]int64 // stream -> last marker read
+	open   map[string]bool  // streams not yet at their end
+	done   chan host.Event  // ends the command in progress
+	tail   []byte           // end of standard error, for the report of a crash
+	emit   func(Event)
+	emitMu sync.Mutex
 }
 
 // startHost starts the host and waits until it answers.
@@ -124,7 +123,7 @@ func startHost(e *engine, pipes string) (*process, error) {
 			return nil, err
 		}
 	case <-p.exited:
-		return nil, fmt.Errorf("starting the session host: it ended at once (%v): %s", p.err, p.lastWords())
+		return nil, fmt.Errorf("starting the session host: it ended at once (%w): %s", p.err, p.lastWords())
 	}
 	return p, nil
 }
@@ -273,7 +272,7 @@ func (p *process) events(r *os.File, ready chan<- error) {
 		case "late":
 			p.send(Stream{Name: "stderr", Text: p.e.lateText(ev.Failure)})
 		case "input":
-			p.send(InputRequest{Prompt: ev.Prompt, Password: ev.Secret, Answer: once(func(s string) { p.command(host.Command{Op: "answer", Text: s}) })})
+			p.send(InputRequest{Prompt: ev.Prompt, Password: ev.Secret, Answer: once(func(s string) { _ = p.command(host.Command{Op: "answer", Text: s}) })})
 		case "done":
 			p.gonb.drain()
 			p.mu.Lock()
@@ -369,7 +368,7 @@ func (p *process) do(c host.Command) (host.Event, error) {
 	}
 }
 
-func (p *process) interrupt() { p.command(host.Command{Op: "interrupt"}) }
+func (p *process) interrupt() { _ = p.command(host.Command{Op: "interrupt"}) }
 
 // alive reports whether the host still runs.
 func (p *process) alive() bool {
@@ -384,7 +383,7 @@ func (p *process) alive() bool {
 // kill ends the host and everything in its process group.
 func (p *process) kill() {
 	if p.cmd.Process != nil {
-		syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 		<-p.exited
 	}
 	p.gonb.close()

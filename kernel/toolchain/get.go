@@ -33,7 +33,7 @@ func (t *Toolchain) Get(modules ...string) error {
 	}
 	undo := func() {
 		for f, data := range keep {
-			os.WriteFile(filepath.Join(t.Dir, f), data, 0o644)
+			_ = os.WriteFile(filepath.Join(t.Dir, f), data, 0o644)
 		}
 	}
 	if err := t.get(modules); err != nil {

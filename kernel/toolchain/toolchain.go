@@ -184,7 +184,7 @@ func (t *Toolchain) writeModule() error {
 // Cancel ends the go command that is running, if any.
 func (t *Toolchain) Cancel() {
 	if p := t.running.Load(); p != nil {
-		syscall.Kill(-p.Pid, syscall.SIGKILL) //nolint:errcheck // it may have ended by itself
+		_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // it may have ended by itself
 	}
 }
 
@@ -375,6 +375,9 @@ func explainMissing(path, msg string) string {
 	msg = strings.TrimSpace(msg)
 	if strings.Contains(msg, "no required module provides package") || strings.Contains(msg, "cannot find module providing package") {
 		return fmt.Sprintf("no module of this session provides it; add one with %%get module@version in a cell (for example %%get %s@v1.2.3)", path)
+	}
+	if strings.Contains(msg, "missing go.sum entry") {
+		return fmt.Sprintf("its module is not fetched in this session yet; add it with %%get (for example %%get %s@v1.2.3)", path)
 	}
 	if i := strings.Index(msg, "\n"); i > 0 {
 		msg = msg[:i]

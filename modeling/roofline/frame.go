@@ -23,14 +23,14 @@ func Frame(rs []Result) dataframe.DataFrame {
 	cols := []series.Series{series.New(names, series.String, "kernel"), series.New(launches, series.Int, "launches")}
 	add := func(name string, always bool, of func(r Result) Quantity) {
 		vs := make([]float64, n)
-		any := always
+		shown := always
 		for i, r := range rs {
 			vs[i] = math.NaN()
 			if q := of(r); q.OK {
-				vs[i], any = q.Value, true
+				vs[i], shown = q.Value, true
 			}
 		}
-		if any {
+		if shown {
 			cols = append(cols, series.New(vs, series.Float, name))
 		}
 	}

@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"math"
 	"strings"
@@ -60,7 +61,7 @@ func TestANotebookGetsOneOutputThatChanges(t *testing.T) {
 	}
 	d := xml.NewDecoder(strings.NewReader(html))
 	for {
-		if _, err := d.Token(); err == io.EOF {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatal(err)

@@ -48,7 +48,7 @@ func wellFormed(t *testing.T, html string) {
 	d := xml.NewDecoder(strings.NewReader("<x>" + html + "</x>"))
 	d.Entity = xml.HTMLEntity
 	for {
-		if _, err := d.Token(); err == io.EOF {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			return
 		} else if err != nil {
 			t.Fatalf("not well formed: %v in %s", err, html)

@@ -93,8 +93,11 @@ func Install(ctx context.Context, w Wheel, dir string, opt Options) (string, err
 	if err := extract(file, w.Plugin, fresh); err != nil {
 		return "", fmt.Errorf("installing an XLA plugin: %w", err)
 	}
-	if got, err = sum(fresh); err != nil || got != w.PluginSHA256 {
-		return "", fmt.Errorf("installing an XLA plugin: %s in the wheel has sha256 %s, want %s (%v)", w.Plugin, got, w.PluginSHA256, err)
+	if got, err = sum(fresh); err != nil {
+		return "", fmt.Errorf("installing an XLA plugin: checking %s: %w", w.Plugin, err)
+	}
+	if got != w.PluginSHA256 {
+		return "", fmt.Errorf("installing an XLA plugin: %s in the wheel has sha256 %s, want %s", w.Plugin, got, w.PluginSHA256)
 	}
 	if opt.Verify != nil {
 		say("trying it")
@@ -131,8 +134,11 @@ func download(ctx context.Context, w Wheel, dir, python string) (string, error) 
 		return "", fmt.Errorf("installing an XLA plugin: pip failed (%w): %s%s", err, strings.TrimSpace(string(out)), manual)
 	}
 	wheels, err := filepath.Glob(filepath.Join(dir, "*.whl"))
-	if err != nil || len(wheels) != 1 {
-		return "", fmt.Errorf("installing an XLA plugin: pip left %d wheels in %s, want one (%v)", len(wheels), dir, err)
+	if err != nil {
+		return "", fmt.Errorf("installing an XLA plugin: looking for pip's wheel in %s: %w", dir, err)
+	}
+	if len(wheels) != 1 {
+		return "", fmt.Errorf("installing an XLA plugin: pip left %d wheels in %s, want one", len(wheels), dir)
 	}
 	return wheels[0], nil
 }
