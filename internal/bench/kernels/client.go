@@ -200,7 +200,7 @@ func (o *output) reply(content []byte) error {
 	if err := json.Unmarshal(content, &r); err != nil {
 		return err
 	}
-	if r.Status != "ok" && r.Status != "" {
+	if r.Status != "ok" && r.Status != "" && o.fault == "" { // the error message, with its traceback, tells more
 		o.fault = fmt.Sprintf("%s: %s: %s", r.Status, r.EName, r.EValue)
 	}
 	return nil
