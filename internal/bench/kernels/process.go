@@ -89,12 +89,18 @@ func (k Kernel) launch(ctx context.Context, dir string) (*process, error) {
 		p.cmd.Wait() // how it ended is of interest only with its log
 		close(p.done)
 	}()
-	ctx, p.cancel = context.WithCancel(ctx)
+	// The client outlives ctx: a race that was cancelled still asks its kernels
+	// to shut down, so that they remove their files.
+	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.cancel = cancel
 	go func() {
 		<-p.done
-		p.cancel()
+		cancel()
 	}()
-	if p.client, err = connect(ctx, conn); err != nil {
+	connected := context.AfterFunc(ctx, cancel)
+	p.client, err = connect(alive, conn)
+	connected()
+	if err != nil {
 		p.stop()
 		return nil, fmt.Errorf("%w\n%s", err, p.log)
 	}
