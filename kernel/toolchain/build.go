@@ -196,7 +196,7 @@ func (t *Toolchain) linkPlugin(ctx context.Context, dir, cfg, mainArchive, so st
 	}
 	defer os.RemoveAll(tmp)
 	return t.tool(ctx, dir, t.link, "-o", so, "-importcfg", cfg, "-buildmode=plugin", "-pluginpath", pluginPath(c.ID),
-		"-s", "-w", "-tmpdir", tmp, "-extld", self, mainArchive)
+		"-s", "-w", "-compressdwarf=false", "-tmpdir", tmp, "-extld", self, mainArchive)
 }
 
 // tool runs one of the Go tools; what it prints on failure is the diagnosis.

@@ -82,7 +82,8 @@ var works = []work{
 				if _, err := w.WriteTo(&png); err != nil {
 					panic(err)
 				}
-				gonbui.DisplayPNG(png.Bytes())`, n)}
+				gonbui.DisplayPNG(png.Bytes())
+				gonbui.Sync() // or a program that ends at once takes the picture along`, n)}
 		},
 	},
 	{

@@ -86,7 +86,7 @@ func (k Kernel) launch(ctx context.Context, dir string) (*process, error) {
 		return nil, err
 	}
 	go func() {
-		p.cmd.Wait() // how it ended is of interest only with its log
+		_ = p.cmd.Wait() // how it ended is of interest only with its log
 		close(p.done)
 	}()
 	// The client outlives ctx: a race that was cancelled still asks its kernels
@@ -150,7 +150,7 @@ func (p *process) stop() {
 	p.cancel()
 	// Whatever is left in its process group, gopls for example.
 	if err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-		p.cmd.Process.Kill()
+		_ = p.cmd.Process.Kill()
 	}
 	<-p.done
 }
