@@ -44,7 +44,7 @@ func openInLab(t *testing.T, nb string) shown {
 		t.Setenv(name, filepath.Join(data, name))
 	}
 	cmd := exec.Command(binary, "lab", filepath.Dir(nb), "--no-browser", "--",
-		"--IdentityProvider.token=secret", "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
+		"--IdentityProvider.token=secret", "--LabApp.expose_app_in_browser=True", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
 	log, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

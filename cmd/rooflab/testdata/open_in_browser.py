@@ -12,10 +12,14 @@ import websocket
 LIMIT = 180  # seconds; only turns a hang into a message
 chromium, url, shot = sys.argv[1:]
 
+# The page has no focus without a window, so JupyterLab has no current widget
+# until one is activated.
+PANEL = """window.jupyterapp && Array.from(window.jupyterapp.shell.widgets('main')).find(
+  w => w.sessionContext && w.content && w.content.widgets)"""
+
 STATE = """(() => {
-  const app = window.jupyterapp;
-  const panel = app && app.shell.currentWidget;
-  if (!panel || !panel.sessionContext || !panel.content || !panel.content.widgets) return {phase: 'loading'};
+  const panel = """ + PANEL + """;
+  if (!panel) return {phase: window.jupyterapp ? 'no notebook' : 'loading'};
   const kernel = panel.sessionContext.session && panel.sessionContext.session.kernel;
   if (!kernel) return {phase: 'no kernel'};
   const code = panel.content.widgets.filter(w => w.model.type === 'code');
@@ -57,7 +61,8 @@ with tempfile.TemporaryDirectory() as profile:
             state = evaluate(STATE)
             if state and state["phase"] == "open":
                 if not started and state["status"] == "idle":
-                    evaluate("void window.jupyterapp.commands.execute('runmenu:run-all')")
+                    evaluate("window.jupyterapp.shell.activateById((" + PANEL + ").id);"
+                             "void window.jupyterapp.commands.execute('notebook:run-all-cells')")
                     started = True
                 elif started and state["status"] == "idle" and state["pending"] == 0:
                     break
