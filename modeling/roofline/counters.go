@@ -4,6 +4,20 @@ import (
 	"strings"
 )
 
+// TimeCounter is the time of a launch in s in profiles that are not Nsight
+// Compute's: Caliper's name.
+const TimeCounter = "time.duration"
+
+// FlopCounter is the counter that gives work of a precision as it is, in flop,
+// "flop.fp64": programs that count what they do write it into their profiles.
+func FlopCounter(p Precision) string { return [...]string{"flop.fp64", "flop.fp32", "flop.fp16"}[p] }
+
+// ByteCounter is the counter that gives the traffic of a level as it is, in
+// byte, "byte.dram".
+func ByteCounter(l Level) string {
+	return [...]string{"byte.dram", "byte.l2", "byte.l1", "byte.shared"}[l]
+}
+
 // counters reads quantities from names. Each reading tries the counters that
 // different versions and sections of Nsight Compute give, best first.
 type counters map[string]float64
@@ -63,7 +77,7 @@ func best(qs ...Quantity) Quantity {
 // time is the duration of the launch in seconds.
 func (c counters) time() Quantity {
 	q := best(
-		c.first("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max", "gpu__time_duration_measured_user.sum", "Duration"),
+		c.first("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max", "gpu__time_duration_measured_user.sum", "Duration", TimeCounter),
 		ratio(c.first("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg"), c.rate("sm")),
 	)
 	if q.OK && !(q.Value > 0) {
@@ -100,7 +114,7 @@ func (c counters) flop(p Precision, time Quantity, opt Options) Quantity {
 		fma := c.sum(2, op(unit, "fma", ".per_cycle_elapsed"))
 		ways = append(ways, product(plus(addmul, fma), c.rate(unit), time))
 	}
-	q := best(ways...)
+	q := best(append(ways, c.sum(1, FlopCounter(p)))...)
 	if p != FP16 {
 		return q
 	}
@@ -149,6 +163,9 @@ const (
 
 // bytes is the traffic of a level, read and written.
 func (c counters) bytes(l Level, time Quantity) Quantity {
+	if q := c.sum(1, ByteCounter(l)); q.OK {
+		return q
+	}
 	switch l {
 	case DRAM:
 		return best(

@@ -117,6 +117,36 @@ type Options struct {
 	Flop func(Launch) map[Precision]float64
 }
 
+// Reached takes measured ceilings from probes: launches that were made to reach
+// a machine's limits, such as a triad and a chain of multiply-adds. Each ceiling
+// is the highest rate that any of them attained at a level or precision; what no
+// probe tells stays without a ceiling. The other options are zero.
+func Reached(probes []Launch) Options {
+	opt := Options{Bandwidth: map[Level]float64{}, Peak: map[Precision]float64{}}
+	for _, r := range AnalyseAll(probes, Options{}) {
+		for _, t := range r.Traffic {
+			if t.Rate.OK && t.Rate.Value > opt.Bandwidth[t.Level] {
+				opt.Bandwidth[t.Level] = t.Rate.Value
+			}
+		}
+		for _, w := range r.Work {
+			if w.Rate.OK && w.Rate.Value > opt.Peak[w.Precision] {
+				opt.Peak[w.Precision] = w.Rate.Value
+			}
+		}
+	}
+	return opt
+}
+
+// AnalyseAll computes the roofline of each launch.
+func AnalyseAll(ls []Launch, opt Options) []Result {
+	rs := make([]Result, len(ls))
+	for i, l := range ls {
+		rs[i] = Analyse(l, opt)
+	}
+	return rs
+}
+
 // Analyse computes the roofline of one launch.
 func Analyse(l Launch, opt Options) Result {
 	if opt.HalfWeight == 0 {
