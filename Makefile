@@ -27,6 +27,7 @@ help:
 # -s -w: cells are linked that way too, and the loader wants them alike.
 build: tools
 	$(GO) build -ldflags="-s -w" -o bin/rooflab ./cmd/rooflab
+	bin/rooflab prepare
 
 lab: build
 	bin/rooflab lab $(LAB) notebooks

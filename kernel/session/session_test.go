@@ -3,7 +3,6 @@ package session_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	_ "github.com/rooflab/rooflab/kernel/display/rich"
 	"github.com/rooflab/rooflab/kernel/host"
 	"github.com/rooflab/rooflab/kernel/session"
+	"github.com/rooflab/rooflab/kernel/toolchain"
 )
 
 // TestMain lets the test binary be the session host that its sessions start.
@@ -23,11 +23,27 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(prepared(m.Run))
 }
 
-var _ = exec.Command
-var _ = filepath.Join
+// prepared runs the tests with the linker that an installed rooflab uses.
+func prepared(run func() int) int {
+	dir, err := os.MkdirTemp("", "rooflab-session-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	t, err := toolchain.New(dir, nil)
+	if err == nil {
+		err = t.Prepare()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return run()
+}
 
 // notebook is a session that remembers what its cells sent.
 type notebook struct {

@@ -203,7 +203,7 @@ func (t *Toolchain) linkPlugin(ctx context.Context, dir, cfg, mainArchive, so st
 func (t *Toolchain) tool(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(t.env, "PWD="+dir, "GOGC=400", "ROOFLAB_MOLD="+t.mold)
+	cmd.Env = append(t.env, "PWD="+dir, "GOGC=400", "ROOFLAB_MOLD="+t.mold, "ROOFLAB_TYPES="+t.types)
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return nil

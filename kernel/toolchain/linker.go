@@ -1,6 +1,8 @@
 package toolchain
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,11 +11,15 @@ import (
 // linkerFront returns the path of rooflab-ld, the external linker of cells,
 // building it when the cache has none of this toolchain.
 func (t *Toolchain) linkerFront() (string, error) {
-	dir, err := CacheDir()
+	src, err := os.ReadFile(filepath.Join(t.Root, "kernel", "toolchain", "rooflab-ld", "main.go"))
 	if err != nil {
 		return "", err
 	}
-	front := filepath.Join(dir, "rooflab-ld-"+t.buildKey)
+	sum := sha256.Sum256(append(src, t.goVersion...))
+	front, err := t.kept("rooflab-ld-" + hex.EncodeToString(sum[:])[:16])
+	if err != nil {
+		return "", err
+	}
 	if _, err := os.Stat(front); err == nil {
 		return front, nil
 	}

@@ -52,6 +52,8 @@ type Toolchain struct {
 	Root string // rooflab's source tree
 
 	goCmd, compile, link, mold string
+	goroot, goVersion          string
+	types                      string // file of the host's type symbols, for the pruning linker
 	env                        []string
 	langVersion                string
 	cacheFile                  string
@@ -138,11 +140,13 @@ func New(dir string, extraEnv []string) (*Toolchain, error) {
 	t.link = filepath.Join(env.GOTOOLDIR, "link")
 	t.mold, _ = exec.LookPath("mold")
 	t.langVersion = langVersion(env.GOVERSION)
+	t.goroot, t.goVersion = env.GOROOT, env.GOVERSION
 	if err := t.writeModule(); err != nil {
 		return nil, err
 	}
 	t.buildKey = t.key(env.GOVERSION)
 	t.loadCache()
+	t.usePruning()
 	return t, nil
 }
 

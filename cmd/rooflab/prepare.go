@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rooflab/rooflab/kernel/toolchain"
+)
+
+func init() { register(newPrepareCmd) }
+
+// newPrepareCmd does what the first cells would otherwise wait for.
+func newPrepareCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "prepare [PACKAGE...]",
+		Short: "Compile what cells will need (make build does it): linker, usual packages, and PACKAGEs",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := os.MkdirTemp("", "rooflab-prepare-")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(dir)
+			t, err := toolchain.New(dir, nil)
+			if err != nil {
+				return err
+			}
+			if err := t.Prepare(); err != nil {
+				fmt.Fprintln(cmd.ErrOrStderr(), "rooflab:", err)
+			}
+			return t.Ensure(append(toolchain.Usual(), args...)...)
+		},
+	}
+}
