@@ -28,7 +28,9 @@ func packages(t testing.TB, paths ...string) *toolchain.Packages {
 // engine does; nothing runs.
 func session(t testing.TB, cells ...string) *cell.State {
 	t.Helper()
-	st := cell.New(packages(t, "fmt", "strings", cell.LivePath, "unsafe"))
+	// Questions do not wait for packages that compile for long: those that the
+	// tests ask about are compiled before.
+	st := cell.New(packages(t, "fmt", "strings", "encoding/json", "net/http", cell.LivePath, "unsafe"))
 	for i, text := range cells {
 		run(t, st, i+1, text)
 	}
