@@ -68,8 +68,7 @@ func detectFile(path string) (Format, error) {
 // of Find, the first file whose format's name is tool or begins with tool and
 // "-" ("ncu", "caliper"), which can be imported and holds counters. Files
 // before it that could not be imported are named in the error when there is
-// none at all. A file that the store has already counts, too: Summary.Runs
-// then has its earlier run.
+// none at all. A file that the store has already counts, too.
 func ImportFirst(ctx context.Context, store *datasets.Store, tool, dir string) (Summary, error) {
 	if dir == "" {
 		return Summary{}, fmt.Errorf("no folder is given to look for %s profiles in", tool)
@@ -84,12 +83,9 @@ func ImportFirst(ctx context.Context, store *datasets.Store, tool, dir string) (
 			continue
 		}
 		sum, err := ImportFile(ctx, store, f.Path, Options{Format: f.Format.Name})
-		if sum.Duplicate != nil {
-			sum.Runs = []int64{sum.Duplicate.Run}
-		}
 		some := false
 		if err == nil {
-			some, err = counted(ctx, store, sum.Runs)
+			some, err = counted(ctx, store, append(sum.Runs, sum.Run()))
 		}
 		switch {
 		case ctx.Err() != nil:

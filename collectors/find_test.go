@@ -46,7 +46,7 @@ func TestImportFirstTakesTheFirstFileThatHoldsCounters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if sum.Path != filepath.Join(dir, "d/first.csv") || len(sum.Runs) != 1 || (sum.Duplicate != nil) != want {
+		if sum.Path != filepath.Join(dir, "d/first.csv") || sum.Run() != 2 || (sum.Duplicate != nil) != want {
 			t.Errorf("got %+v", sum)
 		}
 	}

@@ -21,6 +21,19 @@ type Summary struct {
 	Duplicate *datasets.DuplicateError
 }
 
+// Run is the store's id of the file's run, of the first where it holds several;
+// where the store had the content already, of the earlier import. It is 0 when
+// nothing was imported.
+func (s Summary) Run() int64 {
+	switch {
+	case len(s.Runs) > 0:
+		return s.Runs[0]
+	case s.Duplicate != nil:
+		return s.Duplicate.Run
+	}
+	return 0
+}
+
 // Options say how to import.
 type Options struct {
 	Format string // name of the format; empty to detect it
