@@ -97,7 +97,11 @@ func (in *instrumenter) node(n ast.Node) {
 				return // has a default: it does not block
 			}
 		}
-		in.insert(n.Body.Rbrace, stop)
+		text := stop
+		if len(n.Body.List) > 0 {
+			text = ";" + stop // the last statement may stand on this line
+		}
+		in.insert(n.Body.Rbrace, text)
 	case *ast.SendStmt:
 		if in.inBlock() {
 			in.insert(n.Pos(), "select { case ")

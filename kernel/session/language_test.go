@@ -87,6 +87,16 @@ func TestClosuresGoroutinesAndChannelsLiveOn(t *testing.T) {
 	n.want("calls", "1")
 }
 
+func TestStatementsOnOneLine(t *testing.T) {
+	n := start(t)
+	n.run("c := make(chan int, 1)\nc <- 4")
+	n.want("got := 0\nselect { case v := <-c: got = v; case <-time.After(time.Minute): got = -1 }\ngot", "4")
+	n.want("for i := 0; i < 3; i++ { if i == 1 { continue }; got += i }; got", "6")
+	n.want("switch { case got > 5: got = 1; fallthrough; case got < 0: got++; default: got = 9 }; got", "2")
+	n.want("go func(a, b int) { c <- a + b }(1, got); <-c", "3")
+	n.want("func() (r any) { defer func() { r = recover() }(); panic(\"inside\") }()", "inside")
+}
+
 func TestPanicsAndExitsAreErrorsOfTheirCell(t *testing.T) {
 	n := start(t)
 	n.run("keep := \"alive\"\nfunc boom(m map[string]int) {\n\tm[\"a\"] = 1\n}")
