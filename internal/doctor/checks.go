@@ -188,7 +188,7 @@ func duckDB(_ context.Context, m Machine) Finding {
 func xlaPlugin(_ context.Context, m Machine) Finding {
 	if len(m.Binary.Plugins) == 0 {
 		return missing("no PJRT plugin in "+strings.Join(m.Binary.PluginPath, ", "),
-			"put pjrt_c_api_cpu_plugin.so (or the CUDA one) there, or name its folder in PJRT_PLUGIN_LIBRARY_PATH")
+			"`rooflab xla install` gets one for the CPU; for a GPU put pjrt_c_api_cuda_plugin.so there, or name its folder in PJRT_PLUGIN_LIBRARY_PATH")
 	}
 	return ok("%s", strings.Join(m.Binary.Plugins, ", "))
 }
