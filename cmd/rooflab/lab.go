@@ -52,7 +52,7 @@ own, and nothing else is touched. Flags after "--" go to JupyterLab.`,
 				fmt.Fprintln(out, "rooflab:", why)
 				if l, err = lab.Make(ctx, out); err != nil {
 					fmt.Fprintln(out, "rooflab:", err)
-					fmt.Fprintln(out, withoutJupyter)
+					fmt.Fprintf(out, withoutJupyter, os.Args[0])
 					return exitCode(1)
 				}
 			} else {
@@ -62,6 +62,11 @@ own, and nothing else is touched. Flags after "--" go to JupyterLab.`,
 			// in the user's data directory.
 			if err := install(ctx, specPlace{user: l.Prefix == "", prefix: l.Prefix}, out); err != nil {
 				return fmt.Errorf("making the kernel known to Jupyter: %w", err)
+			}
+			if l.Prefix != "" {
+				// No language servers are in there; looking for them takes time, writes
+				// into the home folder and ends the log with a long list.
+				extra = append([]string{"--LanguageServerManager.autodetect=False"}, extra...)
 			}
 			argv := append([]string{l.Bin}, lab.Args(dir, !noBrowser && lab.HasDisplay(), port, os.Geteuid() == 0, extra)...)
 			fmt.Fprintln(out, "rooflab: starting", strings.Join(argv, " "))
@@ -77,7 +82,9 @@ own, and nothing else is touched. Flags after "--" go to JupyterLab.`,
 	return cmd
 }
 
+// withoutJupyter takes the path with which this program was called.
 const withoutJupyter = `rooflab: these work without Jupyter:
-  rooflab repl                        Go at a prompt, values stay alive
-  rooflab run NB.ipynb --html F.html  runs a notebook and writes a page to look at
-When PyPI is in reach, or jupyter-lab is on the PATH, run this command again.`
+  %[1]s repl                        Go at a prompt, values stay alive
+  %[1]s run NB.ipynb --html F.html  runs a notebook and writes a page to look at
+When PyPI is in reach, or jupyter-lab is on the PATH, run this command again.
+`

@@ -3,12 +3,14 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,16 +18,33 @@ import (
 	"github.com/rooflab/rooflab/kernel/jupyter"
 )
 
-// shown is what testdata/open_in_browser.py saw in JupyterLab.
+// shown is what testdata/open_in_browser.py saw in JupyterLab in one theme.
 type shown struct {
-	Kernel           string
-	Outputs          []string // text of each code cell's output area
-	Pictures, Tables []int    // and how many of these are in it
+	Theme   string
+	Kernel  string // name of the kernelspec
+	Toolbar string // text of the notebook's toolbar
+	Cells   []shownCell
+}
+
+// shownCell is a code cell: its prompt and what is in its output area.
+type shownCell struct {
+	Prompt, Text string
+	Errors       int // outputs that are errors
+	Tables       []struct {
+		Rows          int
+		Width, Height float64 // CSS pixels, 0 when it is not visible
+		Colour        string  // of the text, as CSS writes it
+	}
+	Pictures []struct {
+		Width, Height               float64 // CSS pixels, 0 when it is not visible
+		NaturalWidth, NaturalHeight float64 // 0 when it could not be drawn
+	}
 }
 
 // openInLab starts `rooflab lab` on the folder of the notebook, opens it in
-// headless Chromium and runs all cells.
-func openInLab(t *testing.T, nb string) shown {
+// headless Chromium, runs all cells and looks at it in the light and the dark
+// theme. `go test -artifacts` keeps the screenshots.
+func openInLab(t *testing.T, nb string) (light, dark shown) {
 	t.Helper()
 	venv, err := filepath.Abs("../../.venv/bin")
 	if err != nil {
@@ -40,7 +59,9 @@ func openInLab(t *testing.T, nb string) shown {
 	}
 	t.Setenv("PATH", venv+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	data := t.TempDir()
-	for _, name := range []string{"JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR"} {
+	// Nothing of the user's own Jupyter or rooflab is read or written.
+	for _, name := range []string{"JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR",
+		"XDG_DATA_HOME", "XDG_CONFIG_HOME", "IPYTHONDIR"} {
 		t.Setenv(name, filepath.Join(data, name))
 	}
 	cmd := exec.Command(binary, "lab", filepath.Dir(nb), "--no-browser", "--",
@@ -58,6 +79,7 @@ func openInLab(t *testing.T, nb string) shown {
 			t.Error(err)
 		}
 		cmd.Wait()
+		leftNothing(t, "JUPYTER_RUNTIME_DIR="+filepath.Join(data, "JUPYTER_RUNTIME_DIR"))
 	})
 	address := regexp.MustCompile(`https?://[^ ]+/lab\?token=`)
 	var base *url.URL
@@ -86,35 +108,108 @@ func openInLab(t *testing.T, nb string) shown {
 		t.Errorf("it does not say that the kernel was installed in %s:\n%s", filepath.Dir(spec), &said)
 	}
 	page := base.Scheme + "://" + base.Host + "/lab/tree/" + url.PathEscape(filepath.Base(nb)) + "?token=secret"
-	shot := filepath.Join(t.ArtifactDir(), "jupyterlab.png")
-	look := exec.Command(filepath.Join(venv, "python"), "testdata/open_in_browser.py", chromium, page, shot)
+	look := exec.Command(filepath.Join(venv, "python"), "testdata/open_in_browser.py", chromium, page, t.ArtifactDir())
 	var errs strings.Builder
 	look.Stderr = &errs
 	out, err := look.Output()
 	if err != nil {
 		t.Fatalf("looking at the page: %v\n%s", err, &errs)
 	}
-	var s shown
-	if err := json.Unmarshal(out, &s); err != nil {
+	var seen []shown
+	if err := json.Unmarshal(out, &seen); err != nil || len(seen) != 2 {
 		t.Fatalf("%v: %s", err, out)
 	}
-	return s
+	return seen[0], seen[1]
 }
 
-func TestJupyterLabRunsANotebookInTheBrowser(t *testing.T) {
-	nb := write(t, "x := 6", "x * 7", "import \"github.com/go-gota/gota/dataframe\"\nimport \"github.com/go-gota/gota/series\"\n"+
-		"dataframe.New(series.New([]int{1, 2, 3}, series.Int, \"threads\"))", `panic("boom")`)
-	s := openInLab(t, nb)
-	if s.Kernel != jupyter.RooflabSpec("").Name || len(s.Outputs) != 4 {
-		t.Fatalf("%+v", s)
+// leftNothing fails if processes with this variable in their environment are
+// still there: the server's kernels and their session hosts inherit it.
+func leftNothing(t *testing.T, variable string) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return // elsewhere the environment of a process cannot be read
 	}
-	if !strings.Contains(s.Outputs[1], "42") {
-		t.Errorf("x * 7 shows %q", s.Outputs[1])
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if s.Tables[2] != 1 || !strings.Contains(s.Outputs[2], "threads") {
-		t.Errorf("the dataframe shows %d tables and %q", s.Tables[2], s.Outputs[2])
+	for _, file := range files {
+		// Processes that end meanwhile, and those of others, cannot be read.
+		if env, err := os.ReadFile(file); err == nil && strings.Contains(string(env), variable) && file != fmt.Sprintf("/proc/%d/environ", os.Getpid()) {
+			command, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+			t.Errorf("still running after JupyterLab ended: %s", strings.ReplaceAll(string(command), "\x00", " "))
+		}
 	}
-	if !strings.Contains(s.Outputs[3], "boom") {
-		t.Errorf("the panic shows %q", s.Outputs[3])
+}
+
+// tableAndRoofline is a notebook that makes a table and a roofline. The kernel
+// "triad" does 2 flop for 24 byte, "gemm" 1000 flop for 100 byte.
+func tableAndRoofline(t *testing.T) string {
+	return write(t, "x := 6", "x * 7", `import "github.com/rooflab/rooflab/modeling/roofline"
+
+launches := []roofline.Launch{}
+for kernel, m := range map[string][3]float64{"triad": {2e9, 24e9, 0.2}, "gemm": {1e12, 1e11, 2}} {
+	launches = append(launches, roofline.Launch{Kernel: kernel, Metrics: map[string]float64{
+		roofline.FlopCounter(roofline.FP64): m[0], roofline.ByteCounter(roofline.DRAM): m[1], roofline.TimeCounter: m[2],
+	}})
+}
+results := roofline.ByKernel(roofline.AnalyseAll(launches, roofline.Options{
+	Peak:      map[roofline.Precision]float64{roofline.FP64: 1e12},
+	Bandwidth: map[roofline.Level]float64{roofline.DRAM: 200e9},
+}))
+roofline.Frame(results)`, "import \"github.com/rooflab/rooflab/modeling/roofline/chart\"\nchart.Plot(results)", `panic("boom")`)
+}
+
+func TestJupyterLabShowsATableAndARooflineInTheBrowser(t *testing.T) {
+	light, dark := openInLab(t, tableAndRoofline(t))
+	if light.Theme != "JupyterLab Light" || dark.Theme != "JupyterLab Dark" {
+		t.Errorf("looked at %q and %q", light.Theme, dark.Theme)
+	}
+	for _, s := range []shown{light, dark} {
+		if s.Kernel != jupyter.RooflabSpec("").Name || !strings.Contains(s.Toolbar, "Go (rooflab)") || len(s.Cells) != 5 {
+			t.Fatalf("%+v", s)
+		}
+		for i, c := range s.Cells {
+			if want := fmt.Sprintf("[%d]:", i+1); strings.TrimSpace(c.Prompt) != want {
+				t.Errorf("%s: the prompt of cell %d is %q, want %s", s.Theme, i, c.Prompt, want)
+			}
+			if failed := c.Errors > 0; failed != (i == 4) {
+				t.Errorf("%s: cell %d shows %d errors: %q", s.Theme, i, c.Errors, c.Text)
+			}
+		}
+		if !strings.Contains(s.Cells[1].Text, "42") {
+			t.Errorf("x * 7 shows %q", s.Cells[1].Text)
+		}
+		if table := s.Cells[2]; len(table.Tables) != 1 || table.Tables[0].Rows != 2 || !strings.Contains(table.Text, "flop_per_byte") {
+			t.Errorf("%s: the dataframe shows %+v", s.Theme, table)
+		}
+		checkVisible(t, s)
+		if n := len(s.Cells[3].Pictures); n != 1 {
+			t.Errorf("%s: the roofline shows %d pictures: %+v", s.Theme, n, s.Cells[3])
+		}
+		if !strings.Contains(s.Cells[4].Text, "boom") {
+			t.Errorf("the panic shows %q", s.Cells[4].Text)
+		}
+	}
+	if l, d := light.Cells[2].Tables, dark.Cells[2].Tables; len(l) == 1 && len(d) == 1 && l[0].Colour == d[0].Colour {
+		t.Errorf("the table's text is %s in both themes", l[0].Colour)
+	}
+}
+
+// checkVisible fails for tables and pictures that take no room on the page, or
+// are too small to be read.
+func checkVisible(t *testing.T, s shown) {
+	t.Helper()
+	for i, c := range s.Cells {
+		for _, table := range c.Tables {
+			if table.Rows == 0 || table.Width < 50 || table.Height < 20*float64(min(table.Rows, 10)) {
+				t.Errorf("%s: cell %d has a table that cannot be read: %+v", s.Theme, i, table)
+			}
+		}
+		for _, p := range c.Pictures {
+			if p.NaturalWidth < 300 || p.NaturalHeight < 200 || p.Width < 300 || p.Height < 200 {
+				t.Errorf("%s: cell %d has a picture that cannot be read: %+v", s.Theme, i, p)
+			}
+		}
 	}
 }

@@ -244,6 +244,9 @@ func TestLabWithoutJupyterOrPyPIOffersTheRest(t *testing.T) {
 			t.Errorf("%q is missing in %s", want, stderr)
 		}
 	}
+	if strings.Contains(stderr, "this Python cannot") {
+		t.Errorf("it blames Python: %s", stderr)
+	}
 }
 
 // hideJupyterLab takes the folders that hold a jupyter-lab off the PATH.

@@ -134,14 +134,16 @@ func installJupyterLab(ctx context.Context, dir string, out io.Writer) error {
 	}
 	want := pinned("jupyterlab")
 	pip := func(args ...string) ([]byte, error) {
-		base := []string{"-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet", want}
+		base := []string{"-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet", "--retries=2", want}
 		return exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), append(base, args...)...).CombinedOutput()
 	}
 	fmt.Fprintf(out, "installing %s and what it needs from PyPI into %s (about %d MB)\n", want, dir, installedMB)
 	text, err := pip("-c", pins)
 	if err != nil && (bytes.Contains(text, []byte("ResolutionImpossible")) || bytes.Contains(text, []byte("Requires-Python"))) {
-		fmt.Fprintf(out, "this Python cannot have all the versions that were tried together; pinning only %s\n", want)
-		text, err = pip()
+		// pip says so without a network, too: what it was is only known afterwards.
+		if text, err = pip(); err == nil {
+			fmt.Fprintf(out, "this Python cannot have all the versions that were tried together; pinning only %s\n", want)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%w (%w):\n%s", ErrNoPyPI, err, tail(text, 6))

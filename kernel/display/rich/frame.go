@@ -213,7 +213,7 @@ func (t table) html() string {
 	var b strings.Builder
 	const line = "border:0;border-bottom:1px solid rgba(128,128,128,.35);"
 	b.WriteString(`<div class="rooflab-table" style="max-height:32em;max-width:100%;overflow:auto;color:inherit">` +
-		`<table style="border-collapse:collapse;color:inherit;background:transparent;font-variant-numeric:tabular-nums">` + "\n<thead>\n<tr>")
+		`<table style="border-collapse:collapse;margin:0;color:inherit;background:transparent;font-variant-numeric:tabular-nums">` + "\n<thead>\n<tr>")
 	th := func(align, extra, text string) {
 		fmt.Fprintf(&b, `<th style="%stext-align:%s;padding:.15em .6em;white-space:nowrap;%s">%s</th>`, line, align, extra, text)
 	}

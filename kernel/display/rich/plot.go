@@ -22,7 +22,9 @@ const (
 	plotHeight = 4.5 * vg.Inch
 	// Beyond so many path points an SVG is larger and slower than a picture.
 	svgPoints = 20000
-	plotDPI   = 192 // twice a screen's 96, for sharp text on dense screens
+	// Without it title and labels touch the edge, which a dark page shows.
+	plotMargin = 0.1 * vg.Inch
+	plotDPI    = 192 // twice a screen's 96, for sharp text on dense screens
 )
 
 // plotBundle draws a plot as SVG, or as PNG when it has very many points. The
@@ -40,7 +42,7 @@ func plotBundle(v any) (display.Bundle, bool) {
 	b := display.Bundle{Data: map[string]any{"text/plain": plotText(p)}}
 	if points(&shown) <= svgPoints {
 		c := vgsvg.New(plotWidth, plotHeight)
-		shown.Draw(draw.New(c))
+		drawFramed(&shown, draw.New(c))
 		var out bytes.Buffer
 		if _, err := c.WriteTo(&out); err != nil {
 			return failed("Plot", err), true
@@ -49,7 +51,7 @@ func plotBundle(v any) (display.Bundle, bool) {
 		return b, true
 	}
 	c := vgimg.NewWith(vgimg.UseWH(plotWidth, plotHeight), vgimg.UseDPI(plotDPI))
-	shown.Draw(draw.New(pieces{c}))
+	drawFramed(&shown, draw.New(pieces{c}))
 	var out bytes.Buffer
 	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&out); err != nil {
 		return failed("Plot", err), true
@@ -59,6 +61,13 @@ func plotBundle(v any) (display.Bundle, bool) {
 		"width": int(plotWidth.Dots(96)), "height": int(plotHeight.Dots(96)),
 	}}
 	return b, true
+}
+
+// drawFramed draws a plot with a margin in its background's colour.
+func drawFramed(p *plot.Plot, c draw.Canvas) {
+	c.SetColor(p.BackgroundColor)
+	c.Fill(c.Path())
+	p.Draw(draw.Crop(c, plotMargin, -plotMargin, plotMargin, -plotMargin))
 }
 
 func plotText(p *plot.Plot) string {
