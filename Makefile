@@ -32,7 +32,9 @@ build: tools
 lab: build
 	bin/rooflab lab $(LAB) notebooks
 
-test: build $(VENV)/.ready
+# The tests train on XLA, too, with a plugin of their own.
+test: export PJRT_PLUGIN_LIBRARY_PATH := $(CURDIR)/$(VENV)/pjrt
+test: build $(VENV)/.ready $(VENV)/pjrt/.ready
 	$(GO) vet ./...
 	$(GO) test -timeout 20m ./...
 
@@ -61,6 +63,10 @@ $(VENV)/.ready: internal/lab/constraints.txt .ci/requirements-test.txt
 	python3 -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
 	  -c internal/lab/constraints.txt -r .ci/requirements-test.txt
+	touch $@
+
+$(VENV)/pjrt/.ready: modeling/backend/pjrt/pjrt.go | $(VENV)/.ready build
+	bin/rooflab xla install --python $(VENV)/bin/python --dir $(VENV)/pjrt
 	touch $@
 
 # Without these nothing builds; `bin/rooflab doctor` looks at the rest.

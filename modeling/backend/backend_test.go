@@ -153,7 +153,7 @@ func TestATruncatedPluginIsRefusedBeforeItKillsTheProcess(t *testing.T) {
 func TestAPluginThatIsThereIsTaken(t *testing.T) {
 	plugins := backend.Plugins()
 	if len(plugins) == 0 {
-		t.Skip("no PJRT plugin on this machine: `rooflab xla install` gets one; XLA is optional")
+		t.Fatal("no PJRT plugin found: `make test` gets one for its tests, `rooflab xla install` one for you")
 	}
 	t.Setenv("GOMLX_BACKEND", "")
 	c, err := backend.Default()
