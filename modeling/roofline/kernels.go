@@ -26,6 +26,11 @@ func FromMeasurements(ms []datasets.Measurement) []Launch {
 	for i := range ms {
 		m := &ms[i]
 		l := Launch{Kernel: m.Kernel, Metrics: map[string]float64{}}
+		for axis := range l.Threads {
+			if g, b := m.Grid[axis], m.Block[axis]; g.Valid && b.Valid {
+				l.Threads[axis] = g.V * b.V
+			}
+		}
 		count := map[string]int{}
 		for _, c := range m.Counters {
 			count[c.Metric]++

@@ -18,6 +18,9 @@ import (
 type Launch struct {
 	Kernel  string
 	Metrics map[string]float64 // by ncu's name, in s, byte, byte/s, cycle, cycle/s, byte/cycle, inst/cycle, %
+	// Threads are those of the whole grid along each axis, 0 where the profile
+	// does not say. The work of an algorithm often follows from them.
+	Threads [3]int64
 }
 
 // Quantity is a number that may be unknown. From says which counters gave it,

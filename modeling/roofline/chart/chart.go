@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"math"
 	"sort"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -51,7 +52,7 @@ func Plot(results []roofline.Result) (*plot.Plot, error) {
 	if len(kernels) == 0 {
 		why := "there are none"
 		if len(results) > 0 {
-			why = "the first lacks: " + fmt.Sprint(results[0].Missing)
+			why = lacks(results[0])
 		}
 		return nil, errors.New("drawing a roofline: no result has work, time and bytes of a level: " + why)
 	}
@@ -106,6 +107,21 @@ func Plot(results []roofline.Result) (*plot.Plot, error) {
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = extent(pts, c)
 	p.Add(grid{}, c, points{pts}, legend{kernels, levels, hidden})
 	return p, nil
+}
+
+// lacks says why a result has no point.
+func lacks(r roofline.Result) string {
+	var why []string
+	if _, ok := r.Dominant(); !ok {
+		why = append(why, "work ("+r.Work[roofline.FP32].Flop.From+"; Options.Flop takes work that is known otherwise)")
+	}
+	if !r.Time.OK {
+		why = append(why, "time ("+r.Time.From+")")
+	}
+	if b := r.Traffic[roofline.DRAM].Bytes; !b.OK {
+		why = append(why, "bytes ("+b.From+")")
+	}
+	return r.Kernel + " lacks " + strings.Join(why, " and ")
 }
 
 // drawable keeps results with at least one point, most time first.
