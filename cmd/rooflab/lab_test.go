@@ -196,18 +196,49 @@ func TestJupyterLabShowsATableAndARooflineInTheBrowser(t *testing.T) {
 	}
 }
 
+func TestFirstLookInTheBrowser(t *testing.T) {
+	t.Setenv("ROOFLAB_DATASETS", "") // the recordings that come with rooflab
+	source, err := os.ReadFile("../../notebooks/01-first-look.ipynb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nb := filepath.Join(t.TempDir(), "first-look.ipynb") // JupyterLab may save it
+	if err := os.WriteFile(nb, source, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	light, dark := openInLab(t, nb)
+	for _, s := range []shown{light, dark} {
+		tables, pictures := 0, 0
+		for i, c := range s.Cells {
+			if want := fmt.Sprintf("[%d]:", i+1); strings.TrimSpace(c.Prompt) != want {
+				t.Errorf("%s: the prompt of code cell %d is %q, want %s", s.Theme, i, c.Prompt, want)
+			}
+			if c.Errors > 0 {
+				t.Errorf("%s: code cell %d shows an error: %s", s.Theme, i, c.Text)
+			}
+			tables += len(c.Tables)
+			pictures += len(c.Pictures)
+		}
+		checkVisible(t, s)
+		// The observations, the facts, the roofline, the sweep; the roofline's plot.
+		if tables < 4 || pictures < 1 {
+			t.Errorf("%s: %d tables and %d pictures", s.Theme, tables, pictures)
+		}
+	}
+}
+
 // checkVisible fails for tables and pictures that take no room on the page, or
 // are too small to be read.
 func checkVisible(t *testing.T, s shown) {
 	t.Helper()
 	for i, c := range s.Cells {
 		for _, table := range c.Tables {
-			if table.Rows == 0 || table.Width < 50 || table.Height < 20*float64(min(table.Rows, 10)) {
+			if table.Rows == 0 || table.Width < 50 || table.Height < 15*float64(min(table.Rows, 10)) {
 				t.Errorf("%s: cell %d has a table that cannot be read: %+v", s.Theme, i, table)
 			}
 		}
 		for _, p := range c.Pictures {
-			if p.NaturalWidth < 300 || p.NaturalHeight < 200 || p.Width < 300 || p.Height < 200 {
+			if p.NaturalWidth < 300 || p.NaturalHeight < 150 || p.Width < 300 || p.Height < 150 {
 				t.Errorf("%s: cell %d has a picture that cannot be read: %+v", s.Theme, i, p)
 			}
 		}

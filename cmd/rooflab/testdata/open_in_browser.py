@@ -41,9 +41,11 @@ RAN = """(() => {
     outputs: code.map(w => w.outputArea.node.textContent)};
 })()"""
 
-# The whole notebook is given room, so that nothing of it is out of view.
+# The whole notebook is given room, so that nothing of it is out of view. It was
+# scrolled to the last cell, which ran last.
 HEIGHT = """(() => {
   const panel = """ + PANEL + """;
+  panel.content.activeCellIndex = 0;
   return panel.content.widgets.reduce((h, w) => h + w.node.scrollHeight + 20, 400);
 })()"""
 
@@ -53,8 +55,10 @@ SHOWN = """(() => {
   const pictures = w => Array.from(w.outputArea.node.querySelectorAll('img, svg')).filter(
     p => p.closest('.jp-RenderedImage, .jp-RenderedSVG, .jp-RenderedHTMLCommon'));  // not JupyterLab's own icons
   const all = code.flatMap(pictures);
+  const scrolled = panel.node.querySelector('.jp-WindowedPanel-outer');
+  scrolled.scrollTop = 0;
   return {
-    ready: code.every(w => w.node.isConnected) && all.every(p => p.tagName !== 'IMG' || p.complete),
+    ready: scrolled.scrollTop === 0 && code.every(w => w.node.isConnected) && all.every(p => p.tagName !== 'IMG' || p.complete),
     theme: document.body.dataset.jpThemeName,
     kernel: panel.sessionContext.session.kernel.name,
     toolbar: panel.toolbar.node.textContent,
