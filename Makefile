@@ -9,7 +9,7 @@ SHELL := /bin/bash
 export GOEXPERIMENT := simd
 
 GO ?= go
-# Flags for `rooflab lab`, for example: make lab LAB="--no-browser --port 9000"
+# Flags for `rooflab lab`, and for JupyterLab after --: make lab LAB="--port 9000 -- --debug"
 LAB ?=
 VENV := .venv
 
@@ -30,7 +30,7 @@ build: tools
 	bin/rooflab prepare
 
 lab: build
-	bin/rooflab lab $(LAB) notebooks
+	bin/rooflab lab notebooks $(LAB)
 
 # The tests train on XLA, too, with a plugin of their own.
 test: export PJRT_PLUGIN_LIBRARY_PATH := $(CURDIR)/$(VENV)/pjrt
