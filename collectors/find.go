@@ -36,11 +36,10 @@ func Find(ctx context.Context, dir string) ([]Found, error) {
 			}
 			return nil
 		}
-		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() { // the file, where path is a link
-			return nil
-		}
-		if f, err := detectFile(path); err == nil {
-			found = append(found, Found{path, f})
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() { // the file, where path is a link
+			if f, err := detectFile(path); err == nil {
+				found = append(found, Found{path, f})
+			}
 		}
 		return nil
 	})

@@ -306,6 +306,38 @@ func TestFromMeasurements(t *testing.T) {
 	}
 }
 
+// Two probes and a kernel on a CPU. Roofs: 64 GB in 2 s are 32 GB/s, 100 Gflop
+// in 1 s are 100 Gflop/s. The kernel does 10 Gflop over 20 GB in 1 s: 0.5
+// flop/byte, so its roof is 0.5 x 32 = 16 Gflop/s and it attains 10/16.
+func TestCeilingsThatProbesReached(t *testing.T) {
+	probes := []roofline.Launch{
+		{Kernel: "slower", Metrics: map[string]float64{"time.duration": 4, "byte.dram": 64e9, "flop.fp64": 1e9}},
+		{Kernel: "stream", Metrics: map[string]float64{"time.duration": 2, "byte.dram": 64e9}},
+		{Kernel: "fma", Metrics: map[string]float64{"time.duration": 1, "flop.fp64": 100e9}},
+	}
+	opt := roofline.Reached(probes)
+	if len(opt.Bandwidth) != 1 || opt.Bandwidth[roofline.DRAM] != 32e9 || len(opt.Peak) != 1 || opt.Peak[roofline.FP64] != 100e9 {
+		t.Fatalf("%+v", opt)
+	}
+	r := roofline.AnalyseAll([]roofline.Launch{{Kernel: "k", Metrics: map[string]float64{"time.duration": 1, "byte.dram": 20e9, "flop.fp64": 10e9}}}, opt)[0]
+	if d := r.Distance(roofline.DRAM, roofline.FP64); !d.OK || math.Abs(d.Value-0.625) > 1e-12 {
+		t.Errorf("it attains %v of its roof, want 0.625", d)
+	}
+	if r.Bound != "DRAM" { // 20 of 32 GB/s are 62.5 %
+		t.Errorf("bound by %s: %s", r.Bound, r.Why)
+	}
+}
+
+func TestThreadsAreGridTimesBlock(t *testing.T) {
+	some := func(x, y, z int64) [3]datasets.Null[int64] {
+		return [3]datasets.Null[int64]{datasets.Some(x), datasets.Some(y), datasets.Some(z)}
+	}
+	ls := roofline.FromMeasurements([]datasets.Measurement{{Kernel: "a", Grid: some(64, 32, 1), Block: some(32, 8, 2)}, {Kernel: "b", Grid: some(64, 1, 1)}})
+	if ls[0].Threads != [3]int64{2048, 256, 2} || ls[1].Threads != [3]int64{} {
+		t.Errorf("%v and %v", ls[0].Threads, ls[1].Threads)
+	}
+}
+
 func ExampleAnalyse() {
 	r := roofline.Analyse(roofline.Launch{Kernel: "copy", Metrics: map[string]float64{
 		"gpu__time_duration.sum":                                           1e-3, // s

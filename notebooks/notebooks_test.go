@@ -1,0 +1,189 @@
+package notebooks_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rooflab/rooflab/kernel/notebook"
+)
+
+// binary is rooflab, built once as `make build` does.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "rooflab-notebooks-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = filepath.Join(dir, "rooflab")
+	status := 1
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "../cmd/rooflab").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the program under test: %v\n%s", err, out)
+	} else {
+		status = m.Run()
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(status)
+}
+
+// rooflab runs the program with ROOFLAB_DATASETS and a temporary folder of its
+// own, which must be empty again at the end. It returns the exit status.
+func rooflab(t *testing.T, datasets string, args ...string) (status int, output string) {
+	t.Helper()
+	tmp := t.TempDir()
+	cmd := exec.Command(binary, args...)
+	cmd.Env = append(os.Environ(), "ROOFLAB_DATASETS="+datasets, "TMPDIR="+tmp)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(tmp, "first-look-*")); err == nil && left != nil {
+		t.Errorf("files are left behind: %v", left)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+const firstLook = "01-first-look.ipynb"
+
+// files lists the files of this folder.
+func files(t *testing.T) string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		list = append(list, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(list, "\n")
+}
+
+// shown collects what a notebook's outputs hold: text, and MIME types.
+func shown(nb *notebook.Notebook) (text string, types map[string]int) {
+	var b strings.Builder
+	types = map[string]int{}
+	for _, c := range nb.Cells {
+		for _, o := range c.Outputs {
+			b.WriteString(o.Text)
+			for mime, data := range o.Bundle.Data {
+				types[mime]++
+				if mime == "text/plain" {
+					fmt.Fprintln(&b, data)
+				}
+			}
+		}
+	}
+	return b.String(), types
+}
+
+func TestFirstLookRuns(t *testing.T) {
+	before := files(t)
+	for _, c := range []struct {
+		name, datasets string
+		want           []string
+		pictures       int
+	}{
+		{"with the recordings that come with rooflab", "", []string{
+			"No Nsight Compute profile: no folder", "No Caliper profile: no folder", "Caliper profile: notebooks/data/large.cali"}, 1},
+		{"with real profiles", "../../shared/samples", []string{
+			"gemm_tiled_kernel", "Nsight Compute profile: ", "Caliper profile: ", "1.71799e+10|17179869184"}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			datasets := c.datasets
+			if datasets != "" {
+				var err error
+				if datasets, err = filepath.Abs(datasets); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := os.Stat(datasets); err != nil {
+					t.Fatalf("no samples beside the repository (%v): put the project's sample profiles there", err)
+				}
+			}
+			out := filepath.Join(t.TempDir(), "out.ipynb")
+			if status, output := rooflab(t, datasets, "run", firstLook, "-o", out); status != 0 {
+				t.Fatalf("exit status %d:\n%s", status, output)
+			}
+			nb, err := notebook.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, types := shown(nb)
+			for _, want := range append(c.want, "regression of log time.duration on 14 columns", "ridge", "disjoint in kernel, seed 1", "372 rows and a model") {
+				some := false
+				for _, w := range strings.Split(want, "|") {
+					some = some || strings.Contains(text, w)
+				}
+				if !some {
+					t.Errorf("%q is nowhere in the outputs:\n%s", want, text)
+				}
+			}
+			if types["image/svg+xml"] != c.pictures || types["text/html"] < 5 {
+				t.Errorf("outputs of types %v, want %d pictures and five tables or more", types, c.pictures)
+			}
+			if c.datasets == "" { // everything but times and the model's losses is the same again
+				if status, output := rooflab(t, "", "verify", out); status != 0 {
+					t.Errorf("verify: exit status %d:\n%s", status, output)
+				}
+			}
+		})
+	}
+	if after := files(t); after != before {
+		t.Errorf("the run changed the folder:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+func TestABrokenCellEndsTheRun(t *testing.T) {
+	whole, err := notebook.ReadFile(firstLook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []*notebook.Cell
+	for _, c := range whole.Cells {
+		if c.Type == notebook.Code && len(first) < 3 {
+			first = append(first, c)
+		}
+	}
+	for _, c := range []struct{ name, source, want string }{
+		{"panic", "var none []int\nnone[3]++", "index out of range [3] with length 0"},
+		{"command", "!false", "exit status 1"},
+		{"compile error", "y := x + undefinedName", "undefined: undefinedName"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			in, out := filepath.Join(dir, "in.ipynb"), filepath.Join(dir, "out.ipynb")
+			broken := notebook.New(append(append([]*notebook.Cell{}, first...),
+				notebook.NewCell(notebook.Code, c.source), notebook.NewCell(notebook.Code, "fmt.Println(\"later\")"))...)
+			if err := notebook.WriteFile(in, broken); err != nil {
+				t.Fatal(err)
+			}
+			status, output := rooflab(t, "", "run", in, "-o", out)
+			if status != 1 {
+				t.Fatalf("exit status %d, want 1:\n%s", status, output)
+			}
+			nb, err := notebook.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, _ := shown(nb); !strings.Contains(text, "1.4142135623730951") || !strings.Contains(text, "ns a number") || strings.Contains(text, "later") {
+				t.Errorf("the outputs so far are not kept, or a later cell ran:\n%s", text)
+			}
+			failed := nb.Cells[3].Outputs
+			if len(failed) == 0 || failed[len(failed)-1].Type != notebook.ErrorOutput || !strings.Contains(failed[len(failed)-1].EValue, c.want) {
+				t.Errorf("the broken cell's outputs are %+v, want an error with %q", failed, c.want)
+			}
+			if n := nb.Cells[4].Count; n != 0 {
+				t.Errorf("the cell after it has execution count %d", n)
+			}
+		})
+	}
+}
