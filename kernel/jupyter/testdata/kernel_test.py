@@ -163,7 +163,7 @@ class KernelCase(unittest.TestCase):
 
 
 class FaultsOfGoNB(KernelCase):
-    """What FACTS say stock GoNB does wrong, one test each."""
+    """What stock GoNB does wrong, one test each."""
 
     def test_failures_are_errors(self):
         for code, ename in [
