@@ -26,6 +26,9 @@ func newPrepareCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			t.Progress = func(string) {
+				fmt.Fprintln(cmd.ErrOrStderr(), "rooflab: compiling the packages that cells use most; with an empty build cache this takes a few minutes, once")
+			}
 			if err := t.Prepare(); err != nil {
 				fmt.Fprintln(cmd.ErrOrStderr(), "rooflab:", err)
 			}
