@@ -26,6 +26,7 @@ help:
 
 # -s -w: cells are linked that way too, and the loader wants them alike.
 build: tools
+	@[ -e bin/rooflab ] || echo "make: the first build compiles everything once, which takes some minutes"
 	$(GO) build -ldflags="-s -w" -o bin/rooflab ./cmd/rooflab
 	bin/rooflab prepare
 

@@ -53,7 +53,12 @@ func openInLab(t *testing.T, nb string) (light, dark shown) {
 	if _, err := os.Stat(filepath.Join(venv, "jupyter-lab")); err != nil {
 		t.Fatal("this test opens JupyterLab: `make test` puts it into .venv, `make .venv/.ready` does only that")
 	}
-	chromium, err := exec.LookPath("chromium")
+	var chromium string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if chromium, err = exec.LookPath(name); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		t.Fatal("this test opens JupyterLab in Chromium: on Debian or Ubuntu, apt-get install chromium")
 	}

@@ -32,25 +32,28 @@ RUN = "window.jupyterapp.shell.activateById(" + PANEL + """.id);
   void 0"""
 
 # Prompts show * until the reply is there; outputs can still be on their way
-# then, but not once the kernel is idle.
+# then, but not once the kernel is idle. Cells out of view may not be drawn yet.
 RAN = """(() => {
   const panel = """ + PANEL + """, code = panel.content.widgets.filter(w => w.model.type === 'code');
   const status = panel.sessionContext.session.kernel.status;
-  const waiting = code.filter(w => w.promptNode.textContent.includes('*')).length;
+  const waiting = code.filter(w => w.promptNode ? w.promptNode.textContent.includes('*') : w.model.executionCount === null).length;
   return {phase: 'running', ready: window.ranAll && status === 'idle' && waiting === 0, status, waiting,
-    outputs: code.map(w => w.outputArea.node.textContent)};
+    outputs: code.map(w => w.outputArea ? w.outputArea.node.textContent : '(not drawn)')};
 })()"""
 
-# The whole notebook is given room, so that nothing of it is out of view. It was
+# The whole notebook is given room (cells not drawn yet have guessed heights), so
+# that nothing of it is out of view. It was
 # scrolled to the last cell, which ran last.
 HEIGHT = """(() => {
   const panel = """ + PANEL + """;
   panel.content.activeCellIndex = 0;
-  return panel.content.widgets.reduce((h, w) => h + w.node.scrollHeight + 20, 400);
+  return panel.content.widgets.reduce((h, w) => h + 1.3 * w.node.scrollHeight + 20, 400);
 })()"""
 
 SHOWN = """(() => {
   const panel = """ + PANEL + """, code = panel.content.widgets.filter(w => w.model.type === 'code');
+  const undrawn = code.filter(w => !w.promptNode || !w.outputArea || !w.node.isConnected).length;
+  if (undrawn) return {ready: false, undrawn};
   const size = e => { const r = e.getBoundingClientRect(); return {width: r.width, height: r.height}; };
   const pictures = w => Array.from(w.outputArea.node.querySelectorAll('img, svg')).filter(
     p => p.closest('.jp-RenderedImage, .jp-RenderedSVG, .jp-RenderedHTMLCommon'));  // not JupyterLab's own icons
@@ -58,7 +61,7 @@ SHOWN = """(() => {
   const scrolled = panel.node.querySelector('.jp-WindowedPanel-outer');
   scrolled.scrollTop = 0;
   return {
-    ready: scrolled.scrollTop === 0 && code.every(w => w.node.isConnected) && all.every(p => p.tagName !== 'IMG' || p.complete),
+    ready: scrolled.scrollTop === 0 && all.every(p => p.tagName !== 'IMG' || p.complete),
     theme: document.body.dataset.jpThemeName,
     kernel: panel.sessionContext.session.kernel.name,
     toolbar: panel.toolbar.node.textContent,
