@@ -83,7 +83,9 @@ func openInLab(t *testing.T, nb string) (light, dark shown) {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Error(err)
 		}
-		cmd.Wait()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("JupyterLab ended with %v", err)
+		}
 		leftNothing(t, "JUPYTER_RUNTIME_DIR="+filepath.Join(data, "JUPYTER_RUNTIME_DIR"))
 	})
 	address := regexp.MustCompile(`https?://[^ ]+/lab\?token=`)
@@ -103,7 +105,6 @@ func openInLab(t *testing.T, nb string) (light, dark shown) {
 	}
 	go func() { // an unread pipe would stop the server
 		for lines.Scan() {
-			said.WriteString(lines.Text() + "\n")
 		}
 	}()
 	if ip := net.ParseIP(base.Hostname()); base.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
