@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/go-gota/gota/dataframe"
@@ -45,6 +46,11 @@ pip and checked against its sha256, and try it by training a small model on it.`
 				if dir = backend.Dir(); dir == "" {
 					return errors.New("installing an XLA plugin: there is no home directory: give --dir")
 				}
+			}
+			// A plugin is loaded by its absolute path.
+			dir, err := filepath.Abs(dir)
+			if err != nil {
+				return fmt.Errorf("installing an XLA plugin: %w", err)
 			}
 			path, err := pjrt.Install(cmd.Context(), w, dir, pjrt.Options{File: wheel, Python: python, Log: cmd.OutOrStdout(), Verify: checkInChild})
 			if err != nil {
