@@ -295,7 +295,7 @@ func Run(f func()) (result []any, has bool, fail *Failure) {
 }
 
 // grace is how long a finished cell waits for goroutines that it started.
-const grace = 10 * time.Millisecond
+const grace = 20 * time.Millisecond
 
 // Interrupt asks the running cell to stop.
 func Interrupt() {

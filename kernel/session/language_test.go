@@ -113,7 +113,7 @@ func TestPanicsAndExitsAreErrorsOfTheirCell(t *testing.T) {
 	if !strings.Contains(tb, "in goroutine") {
 		t.Error(tb)
 	}
-	n.fail("go boom(nil)", "panic")
+	n.fail("go boom(nil)\ntime.Sleep(time.Hour)", "panic")
 	n.fail("os.Exit(3)", "ExitError")
 	n.run("os.Exit(0)")
 	n.fail("log.Fatal(\"bye\")", "ExitError")
