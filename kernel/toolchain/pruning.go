@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // The Go linker keeps, in a plugin, every method of every type that the plugin
@@ -27,7 +28,13 @@ import (
 const (
 	pruneAnchor = "			if (d.reflectSeen && (m.isExported() || d.dynlink)) || d.ifaceMethod[m.m] || d.genericIfaceMethod[m.m.name] {\n"
 	pruneRule   = "			if rooflabKnown(ldr.SymName(m.src)) {\n				continue\n			}\n"
-	pruneFile   = `package ld
+
+	// The linker also asks the external linker, with a trial link each, about
+	// flags that have no bearing without debug information.
+	probeAnchor = "func linkerFlagSupported(arch *sys.Arch, linker, altLinker, flag string) bool {\n"
+	probeRule   = "	if os.Getenv(\"ROOFLAB_TYPES\") != \"\" {\n		return false\n	}\n"
+
+	pruneFile = `package ld
 
 import (
 	"os"
@@ -56,6 +63,7 @@ func rooflabKnown(name string) bool {
 // front and the pruning linker. It is called where time does not matter, such
 // as at installation; a session without it works, only slower.
 func (t *Toolchain) Prepare() error {
+	sweepCache()
 	if _, err := t.linkerFront(); err != nil {
 		return err
 	}
@@ -63,6 +71,28 @@ func (t *Toolchain) Prepare() error {
 		return err
 	}
 	return t.pruningLinker()
+}
+
+// keepFor is how long files of former builds of rooflab stay in the cache.
+const keepFor = 30 * 24 * time.Hour
+
+// sweepCache removes what former builds left.
+func sweepCache() {
+	dir, err := CacheDir()
+	if err != nil {
+		return
+	}
+	for _, pattern := range []string{"importcfg-*", "types-*", "link-*", "rooflab-ld-*"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			continue
+		}
+		for _, f := range files {
+			if st, err := os.Stat(f); err == nil && time.Since(st.ModTime()) > keepFor {
+				_ = os.Remove(f)
+			}
+		}
+	}
 }
 
 func (t *Toolchain) kept(name string) (string, error) {
@@ -95,7 +125,7 @@ func (t *Toolchain) usePruning() {
 
 // linkKey identifies the toolchain and the rule.
 func (t *Toolchain) linkKey() string {
-	sum := sha256.Sum256([]byte(t.goVersion + Experiment() + t.goroot + pruneRule + pruneFile))
+	sum := sha256.Sum256([]byte(t.goVersion + Experiment() + t.goroot + pruneRule + probeRule + pruneFile))
 	return hex.EncodeToString(sum[:])[:16]
 }
 
@@ -108,29 +138,34 @@ func (t *Toolchain) pruningLinker() error {
 		return nil
 	}
 	dir := filepath.Join(t.goroot, "src", "cmd", "link", "internal", "ld")
-	src, err := os.ReadFile(filepath.Join(dir, "deadcode.go"))
-	if err != nil {
-		return fmt.Errorf("reading the Go linker's source: %w", err)
-	}
-	if bytes.Count(src, []byte(pruneAnchor)) != 1 {
-		return fmt.Errorf("the Go linker of %s is not one that rooflab knows: cells link with it as it is, only slower", t.goVersion)
-	}
 	work, err := os.MkdirTemp(t.Dir, "link")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	patched, rule, overlay := filepath.Join(work, "deadcode.go"), filepath.Join(work, "rule.go"), filepath.Join(work, "overlay.json")
-	if err := os.WriteFile(patched, bytes.Replace(src, []byte(pruneAnchor), []byte(pruneRule+pruneAnchor), 1), 0o644); err != nil {
+	replace := map[string]string{filepath.Join(dir, "rooflab.go"): filepath.Join(work, "rooflab.go")}
+	if err := os.WriteFile(filepath.Join(work, "rooflab.go"), []byte(pruneFile), 0o644); err != nil {
 		return err
 	}
-	if err := os.WriteFile(rule, []byte(pruneFile), 0o644); err != nil {
-		return err
+	for _, edit := range []struct{ file, anchor, text string }{
+		{"deadcode.go", pruneAnchor, pruneRule + pruneAnchor},
+		{"lib.go", probeAnchor, probeAnchor + probeRule},
+	} {
+		src, err := os.ReadFile(filepath.Join(dir, edit.file))
+		if err != nil {
+			return fmt.Errorf("reading the Go linker's source: %w", err)
+		}
+		if bytes.Count(src, []byte(edit.anchor)) != 1 {
+			return fmt.Errorf("the Go linker of %s is not one that rooflab knows: cells link with it as it is, only slower", t.goVersion)
+		}
+		patched := filepath.Join(work, edit.file)
+		if err := os.WriteFile(patched, bytes.Replace(src, []byte(edit.anchor), []byte(edit.text), 1), 0o644); err != nil {
+			return err
+		}
+		replace[filepath.Join(dir, edit.file)] = patched
 	}
-	table, err := json.Marshal(map[string]any{"Replace": map[string]string{
-		filepath.Join(dir, "deadcode.go"): patched,
-		filepath.Join(dir, "rooflab.go"):  rule,
-	}})
+	overlay := filepath.Join(work, "overlay.json")
+	table, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package kernels
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -115,7 +116,7 @@ func TestProfileHasTheSizeAndMeanItSays(t *testing.T) {
 	sum, rows := 0.0, 0
 	for {
 		row, err := r.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
