@@ -71,9 +71,7 @@ func (p *parsed) parseFunc(sp span) Problems {
 		if name == "main" || name == "init" {
 			at := int(fd.Name.Pos()) - 1 - len(filePrefix)
 			unique := name + Mark + strconv.Itoa(len(p.inits)+1)
-			d.piece.edits = append(d.piece.edits, edit{start: at, end: at + len(name), text: unique})
 			d.piece.text = d.piece.text[:at] + unique + d.piece.text[at+len(name):]
-			d.piece.edits = nil
 			d.names[0] = unique
 		}
 		p.inits = append(p.inits, d.names[0])

@@ -240,9 +240,9 @@ func (x *execution) load(ctx context.Context, text string) (int, *cell.Plan, err
 		if err := x.base(ctx); err != nil {
 			return 0, nil, err
 		}
-		if id, err = x.renumber(id); err != nil {
-			return 0, nil, err
-		}
+		e.mu.Lock()
+		id = e.nextID + 1 // the base took a number
+		e.mu.Unlock()
 		if plan, err = state.Plan(id, x.label, text); err != nil {
 			return 0, nil, err
 		}
@@ -310,12 +310,6 @@ func (x *execution) base(ctx context.Context) error {
 		return &loadError{ev.Failure}
 	}
 	return nil
-}
-
-func (x *execution) renumber(int) (int, error) {
-	x.e.mu.Lock()
-	defer x.e.mu.Unlock()
-	return x.e.nextID + 1, nil
 }
 
 // explain turns an error of planning, compiling or loading into the cell's.
