@@ -65,16 +65,10 @@ func ImportFile(ctx context.Context, store *datasets.Store, path string, opt Opt
 
 // duplicate looks whether the content of a file is in the store already.
 func duplicate(ctx context.Context, store *datasets.Store, path string, r io.Reader, opt Options) (Summary, error) {
-	sum := Summary{Path: path}
-	in, err := Open(path, r)
+	in, format, sum, err := recognise(path, r, opt)
 	if err != nil {
 		return sum, err
 	}
-	format, err := choose(in, opt)
-	if err != nil {
-		return sum, err
-	}
-	sum.Format = format.Name
 	sha, n, err := in.Sum()
 	if err != nil {
 		return sum, err
@@ -85,6 +79,21 @@ func duplicate(ctx context.Context, store *datasets.Store, path string, r io.Rea
 
 func artefact(path, sha string, n int64, f Format) datasets.Artefact {
 	return datasets.Artefact{Path: path, SHA256: sha, Bytes: n, Kind: f.Name, ParserVersion: f.Version}
+}
+
+// recognise opens an input and finds its format.
+func recognise(path string, r io.Reader, opt Options) (*Input, Format, Summary, error) {
+	sum := Summary{Path: path}
+	in, err := Open(path, r)
+	if err != nil {
+		return nil, Format{}, sum, err
+	}
+	format, err := choose(in, opt)
+	if err != nil {
+		return nil, Format{}, sum, err
+	}
+	sum.Format = format.Name
+	return in, format, sum, nil
 }
 
 func choose(in *Input, opt Options) (Format, error) {
@@ -104,16 +113,10 @@ func choose(in *Input, opt Options) (Format, error) {
 // from the same version of the parser, changes nothing: Summary.Duplicate says
 // so, and there is no error. path is the name that the store remembers.
 func Import(ctx context.Context, store *datasets.Store, path string, r io.Reader, opt Options) (Summary, error) {
-	sum := Summary{Path: path}
-	in, err := Open(path, r)
+	in, format, sum, err := recognise(path, r, opt)
 	if err != nil {
 		return sum, err
 	}
-	format, err := choose(in, opt)
-	if err != nil {
-		return sum, err
-	}
-	sum.Format = format.Name
 	im, err := store.Begin(ctx)
 	if err != nil {
 		return sum, err

@@ -120,14 +120,8 @@ func (pl *planner) emit(final bool) {
 			imports[n] = p
 		}
 	}
-	for _, it := range pl.parsed.items {
-		for _, n := range it.free() {
-			if p, ok := pl.st.imports[n]; ok && imports[n] == "" && pl.scope.lookup(n) == nil {
-				imports[n] = p
-			} else if p, ok := wellKnown[n]; ok && imports[n] == "" && pl.scope.lookup(n) == nil {
-				imports[n] = p
-			}
-		}
+	for n, p := range pl.bodyImports {
+		imports[n] = p
 	}
 	pl.header(e, imports, pl.dots)
 	for _, d := range pl.parsed.decls {

@@ -95,9 +95,6 @@ func (st *State) copy() *State {
 	for p, a := range st.aliases {
 		v.aliases[p] = a
 	}
-	for n, f := range st.origins {
-		v.origins[n] = f
-	}
 	for n, p := range st.opened {
 		v.opened[n] = p
 	}

@@ -39,7 +39,7 @@ func (pl *planner) currentSymbol(name string) string {
 	if v, ok := pl.plan.versions[name]; ok {
 		return v.symbol
 	}
-	s, hash, _ := pl.scope.typeSymbol(name, pl.plan.symbols)
+	s, hash := pl.scope.typeSymbol(name, pl.plan.symbols)
 	pl.plan.versions[name] = version{s, hash}
 	pl.plan.symbols[s] = true
 	return s

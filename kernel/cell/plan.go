@@ -58,6 +58,8 @@ type planner struct {
 	vars    []*decl // new variables
 	include []*decl // earlier declarations that are emitted
 	special map[string]bool
+	// bodyImports binds the package names that the cell's statements use.
+	bodyImports map[string]string
 
 	blank   []string // blank and dot imports of this cell
 	dots    []string
@@ -312,11 +314,11 @@ func (pl *planner) close() Problems {
 			roots = append(roots, d.recv)
 		}
 	}
-	main := map[string]string{}
+	pl.bodyImports = map[string]string{}
 	for _, it := range pl.parsed.items {
 		names := it.free()
 		for n, p := range bind(names) {
-			main[n] = p
+			pl.bodyImports[n] = p
 		}
 		roots = append(roots, names...)
 	}

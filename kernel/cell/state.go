@@ -38,7 +38,6 @@ type State struct {
 	// symbols holds every symbol name that a variable or type ever took.
 	symbols map[string]bool
 	aliases map[string]string // import path -> name in spelled types
-	origins map[string]string // name -> file that declared it last
 	opened  map[string]string // exported name -> package whose names are open
 
 	lang language // completion and inspection: a copy of the above, with its own locks
@@ -60,7 +59,6 @@ func New(pkgs Packages) *State {
 		types:   map[string]*history{},
 		symbols: map[string]bool{},
 		aliases: map[string]string{},
-		origins: map[string]string{},
 		opened:  map[string]string{},
 	}
 	return st
@@ -181,17 +179,17 @@ func (sc *scope) identity(name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// typeSymbol returns the symbol of a type in its present version, and whether
-// that version is new.
-func (sc *scope) typeSymbol(name string, taken map[string]bool) (symbol, hash string, fresh bool) {
+// typeSymbol returns the symbol of a type in its present version, and the hash
+// of that version.
+func (sc *scope) typeSymbol(name string, taken map[string]bool) (symbol, hash string) {
 	hash = sc.identity(name)
 	h := sc.st.types[name]
 	if h != nil {
 		if s, ok := h.symbols[hash]; ok {
-			return s, hash, false
+			return s, hash
 		}
 	}
-	return sc.st.freeSymbol(name, taken), hash, true
+	return sc.st.freeSymbol(name, taken), hash
 }
 
 // freeSymbol returns name itself if it was never a symbol, or name with a mark
@@ -248,7 +246,6 @@ func (st *State) commit(p *Plan) {
 			delete(st.methods, n)
 		}
 		st.decls[n] = d
-		st.origins[n] = d.piece.file
 		delete(st.imports, n)
 		delete(st.opened, n)
 	}

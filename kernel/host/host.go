@@ -30,7 +30,7 @@ import (
 
 // Command is what a front end sends to the host.
 type Command struct {
-	Op     string // "load", "run", "shell", "env", "chdir", "eval"
+	Op     string // "load", "run", "shell", "env", "chdir", "args", "pwd", "interrupt"
 	ID     int    // cell, for load and run
 	Plugin string // path of the plugin, for load
 	Count  int    // execution count; the result becomes Out[Count]
@@ -41,14 +41,12 @@ type Command struct {
 
 // Event is what the host sends to a front end.
 type Event struct {
-	Op      string          // "ready", "display", "clear", "result", "done", "late", "input"
+	Op      string          // "ready", "display", "clear", "result", "done", "late"
 	Mark    int64           `json:",omitempty"` // marker that was written before it
 	Bundle  *display.Bundle `json:",omitempty"`
 	ID      string          `json:",omitempty"`
 	Update  bool            `json:",omitempty"`
 	Wait    bool            `json:",omitempty"`
-	Prompt  string          `json:",omitempty"`
-	Secret  bool            `json:",omitempty"`
 	Failure *Failure        `json:",omitempty"`
 	Text    string          `json:",omitempty"`
 }
@@ -70,19 +68,18 @@ type Host struct {
 	in  *bufio.Reader
 	out *json.Encoder
 
-	mu      sync.Mutex // guards out and mark
-	mark    int64
-	stdout  *os.File
-	stderr  *os.File
-	answers chan string
-	shell   atomic.Pointer[os.Process]
-	work    chan Command
+	mu     sync.Mutex // guards out and mark
+	mark   int64
+	stdout *os.File
+	stderr *os.File
+	shell  atomic.Pointer[os.Process]
+	work   chan Command
 }
 
 // Main runs the host on the descriptors that the session passes: commands on
 // in, events on out. It returns when in ends.
 func Main(in io.Reader, out io.Writer) error {
-	h := &Host{in: bufio.NewReader(in), out: json.NewEncoder(out), answers: make(chan string, 1), work: make(chan Command, 1)}
+	h := &Host{in: bufio.NewReader(in), out: json.NewEncoder(out), work: make(chan Command, 1)}
 	h.out.SetEscapeHTML(false)
 	var err error
 	// Cells may close or replace os.Stdout; the markers go to descriptors of
@@ -129,11 +126,6 @@ func Main(in io.Reader, out io.Writer) error {
 			if p := h.shell.Load(); p != nil {
 				_ = syscall.Kill(-p.Pid, syscall.SIGINT) // it may have ended by itself
 			}
-		case "answer":
-			select {
-			case h.answers <- c.Text:
-			default:
-			}
 		default:
 			h.work <- c
 		}
@@ -173,16 +165,6 @@ func (h *Host) Display(b display.Bundle, id string, update bool) {
 // Clear implements display.Sink.
 func (h *Host) Clear(wait bool) { h.send(Event{Op: "clear", Wait: wait}, true) }
 
-// Input asks the front end for a line.
-func (h *Host) Input(prompt string, secret bool) string {
-	select {
-	case <-h.answers:
-	default:
-	}
-	h.send(Event{Op: "input", Prompt: prompt, Secret: secret}, true)
-	return live.Recv(h.answers)
-}
-
 func (h *Host) do(c Command) {
 	switch c.Op {
 	case "load":
@@ -202,9 +184,6 @@ func (h *Host) do(c Command) {
 	case "pwd":
 		dir, err := os.Getwd()
 		h.send(Event{Op: "done", Text: dir, Failure: fail("command", err)}, true)
-	case "memory":
-		runtime.GC()
-		h.done(nil)
 	default:
 		h.done(&Failure{Kind: "command", Text: "unknown operation " + c.Op})
 	}

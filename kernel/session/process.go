@@ -271,8 +271,6 @@ func (p *process) events(r *os.File, ready chan<- error) {
 			p.send(Result{Bundle: *ev.Bundle})
 		case "late":
 			p.send(Stream{Name: "stderr", Text: p.e.lateText(ev.Failure)})
-		case "input":
-			p.send(InputRequest{Prompt: ev.Prompt, Password: ev.Secret, Answer: once(func(s string) { _ = p.command(host.Command{Op: "answer", Text: s}) })})
 		case "done":
 			p.gonb.drain()
 			p.mu.Lock()

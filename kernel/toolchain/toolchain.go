@@ -26,7 +26,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,7 +67,6 @@ type Toolchain struct {
 	mu     sync.Mutex
 	export map[string]string // import path -> archive
 	names  map[string]string // import path -> package name
-	std    map[string]bool
 }
 
 // SourceRoot returns the directory of rooflab's own source tree, against which
@@ -121,7 +119,7 @@ func New(dir string, extraEnv []string) (*Toolchain, error) {
 	}
 	t := &Toolchain{
 		Dir: dir, Root: root, goCmd: goCmd,
-		export: map[string]string{}, names: map[string]string{}, std: map[string]bool{},
+		export: map[string]string{}, names: map[string]string{},
 	}
 	t.env = append(os.Environ(), extraEnv...)
 	t.env = append(t.env, "GOEXPERIMENT="+Experiment(), "GOWORK=off", "GOFLAGS=-mod=readonly", "GO111MODULE=on", "CGO_ENABLED=1")
@@ -295,18 +293,6 @@ func (t *Toolchain) Archive(path string) (string, bool) {
 	defer t.mu.Unlock()
 	f, ok := t.export[path]
 	return f, ok
-}
-
-// Known reports the packages whose archives are at hand, sorted.
-func (t *Toolchain) Known() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	paths := make([]string, 0, len(t.export))
-	for p := range t.export {
-		paths = append(paths, p)
-	}
-	sort.Strings(paths)
-	return paths
 }
 
 // slowStep is how long a step may take before the user is told of it.
