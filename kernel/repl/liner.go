@@ -79,10 +79,14 @@ func (l *Liner) writeHistory() error {
 }
 
 // Prompt implements Editor.
-func (l *Liner) Prompt(prompt string) (string, error) { return aborted(l.state.Prompt(prompt)) }
+func (l *Liner) Prompt(prompt string) (string, error) {
+	defer keysOnly()()
+	return aborted(l.state.Prompt(prompt))
+}
 
 // Password implements Editor.
 func (l *Liner) Password(prompt string) (string, error) {
+	defer keysOnly()()
 	return aborted(l.state.PasswordPrompt(prompt))
 }
 
