@@ -68,6 +68,16 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("%s: this is %s, which is not imported: %s", e.File, e.What, e.Hint)
 }
 
+// PartError says that a file is part of a profile whose main file is another.
+type PartError struct {
+	File string
+	Of   string // the main file
+}
+
+func (e *PartError) Error() string {
+	return fmt.Sprintf("%s: it is read together with %s: import that, or the folder", e.File, e.Of)
+}
+
 // UnknownError says that no format knows a file.
 type UnknownError struct {
 	File  string

@@ -43,6 +43,11 @@ type Format struct {
 	Detect func(Head) Confidence
 	// Parse reads all of in and emits records into out: one Run, or several.
 	Parse func(ctx context.Context, in *Input, out *Output) error
+	// Parts, where the profile is several files, returns the paths of those
+	// that there are beside the one at path, always in the same order. Parse
+	// opens them with Input.Part. A part by itself is a format of its own,
+	// whose Parse returns a *PartError.
+	Parts func(path string) []string
 }
 
 var (

@@ -60,12 +60,12 @@ func ImportFile(ctx context.Context, store *datasets.Store, path string, opt Opt
 			return Summary{Path: path}, err
 		}
 	}
-	return Import(ctx, store, path, f, opt)
+	return importFrom(ctx, store, path, true, f, opt)
 }
 
 // duplicate looks whether the content of a file is in the store already.
 func duplicate(ctx context.Context, store *datasets.Store, path string, r io.Reader, opt Options) (Summary, error) {
-	in, format, sum, err := recognise(path, r, opt)
+	in, format, sum, err := recognise(path, true, r, opt)
 	if err != nil {
 		return sum, err
 	}
@@ -81,8 +81,9 @@ func artefact(path, sha string, n int64, f Format) datasets.Artefact {
 	return datasets.Artefact{Path: path, SHA256: sha, Bytes: n, Kind: f.Name, ParserVersion: f.Version}
 }
 
-// recognise opens an input and finds its format.
-func recognise(path string, r io.Reader, opt Options) (*Input, Format, Summary, error) {
+// recognise opens an input and finds its format; file says that r is the file
+// at path.
+func recognise(path string, file bool, r io.Reader, opt Options) (*Input, Format, Summary, error) {
 	sum := Summary{Path: path}
 	in, err := Open(path, r)
 	if err != nil {
@@ -93,6 +94,9 @@ func recognise(path string, r io.Reader, opt Options) (*Input, Format, Summary, 
 		return nil, Format{}, sum, err
 	}
 	sum.Format = format.Name
+	if file {
+		in.attach(path, format)
+	}
 	return in, format, sum, nil
 }
 
@@ -113,7 +117,11 @@ func choose(in *Input, opt Options) (Format, error) {
 // from the same version of the parser, changes nothing: Summary.Duplicate says
 // so, and there is no error. path is the name that the store remembers.
 func Import(ctx context.Context, store *datasets.Store, path string, r io.Reader, opt Options) (Summary, error) {
-	in, format, sum, err := recognise(path, r, opt)
+	return importFrom(ctx, store, path, false, r, opt)
+}
+
+func importFrom(ctx context.Context, store *datasets.Store, path string, file bool, r io.Reader, opt Options) (Summary, error) {
+	in, format, sum, err := recognise(path, file, r, opt)
 	if err != nil {
 		return sum, err
 	}
@@ -141,6 +149,23 @@ func Import(ctx context.Context, store *datasets.Store, path string, r io.Reader
 	}
 	sum.Runs, sum.Rows = im.Runs(), im.Counts()
 	return sum, nil
+}
+
+// ParseFile reads a file into a sink without a store. It returns the name of
+// the format and the first warnings.
+func ParseFile(ctx context.Context, path string, opt Options, sink datasets.Sink) (format string, warnings []Warning, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", nil, err
+	}
+	defer f.Close()
+	in, form, _, err := recognise(path, true, f, opt)
+	if err != nil {
+		return "", nil, err
+	}
+	out := NewOutput(path, sink)
+	err = parse(ctx, form, in, out)
+	return form.Name, out.Warnings, err
 }
 
 // parse runs a parser. A parser that panics has a fault, which must not end

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -25,11 +26,14 @@ type Input struct {
 	Name string
 	Head Head
 
-	r    *bufio.Reader
-	sum  hash.Hash
-	n    int64
-	line int
-	buf  []byte
+	r      *bufio.Reader
+	sum    hash.Hash
+	n      int64
+	packed *packed // counts what comes out of the gzip file, nil where there is none
+	line   int
+	buf    []byte
+	path   string   // of the file, where it is one
+	parts  []string // files beside it that belong to the profile
 }
 
 // Open begins to read a file. name is its name for messages, and its ending
@@ -39,7 +43,8 @@ func Open(name string, r io.Reader) (*Input, error) {
 	base := filepath.Base(name)
 	raw := bufio.NewReaderSize(r, HeadSize)
 	if magic, _ := raw.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
-		z, err := gzip.NewReader(raw)
+		in.packed = &packed{r: raw}
+		z, err := gzip.NewReader(bufio.NewReaderSize(in.packed, HeadSize))
 		if err != nil {
 			return nil, &SyntaxError{File: name, Msg: "reading gzip: " + err.Error(), Hint: "the file is cut or damaged: get it again"}
 		}
@@ -83,6 +88,30 @@ func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.in.sum.Write(p[:n])
 	c.in.n += int64(n)
+	if p := c.in.packed; p != nil && c.in.n > bombSize && c.in.n > bombRatio*p.n {
+		return 0, &SyntaxError{File: c.in.Name, Line: c.in.line + 1, Column: 1,
+			Msg:  fmt.Sprintf("its first %d bytes of gzip unpack to more than %d: this is a decompression bomb rather than a profile", p.n, c.in.n),
+			Hint: "unpack it yourself if you trust it, and import the result"}
+	}
+	return n, err
+}
+
+// Profiles in gzip shrink to a twentieth, seldom to a hundredth; gzip can make
+// a thousandth of zeros.
+const (
+	bombSize  = 64 << 20
+	bombRatio = 300
+)
+
+// packed counts what is read of a gzip file.
+type packed struct {
+	r io.Reader
+	n int64
+}
+
+func (p *packed) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	p.n += int64(n)
 	return n, err
 }
 
@@ -148,10 +177,31 @@ func (in *Input) Syntax(line, column int, msg string) *SyntaxError {
 }
 
 // Sum reads what is left and returns the SHA-256 of the whole content, after
-// decompression, and its length.
+// decompression, and its length. Where other files belong to the profile, the
+// sum is one over the sums of all of them, and so is the length.
 func (in *Input) Sum() (sha string, n int64, err error) {
 	if _, err := io.Copy(io.Discard, in); err != nil {
 		return "", 0, err
 	}
-	return hex.EncodeToString(in.sum.Sum(nil)), in.n, nil
+	sum, n := in.sum.Sum(nil), in.n
+	if len(in.parts) == 0 {
+		return hex.EncodeToString(sum), n, nil
+	}
+	all := sha256.New()
+	all.Write(sum)
+	for _, part := range in.parts {
+		f, err := os.Open(part)
+		if err != nil {
+			return "", 0, err
+		}
+		one := sha256.New()
+		m, err := io.Copy(one, f)
+		f.Close()
+		if err != nil {
+			return "", 0, err
+		}
+		fmt.Fprintf(all, "\n%s %x", filepath.Base(part), one.Sum(nil))
+		n += m
+	}
+	return hex.EncodeToString(all.Sum(nil)), n, nil
 }

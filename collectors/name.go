@@ -1,6 +1,24 @@
 package collectors
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// Demangle returns the C++ or Rust name that a linker's symbol stands for
+// (Itanium ABI, Rust legacy and v0), and any other name as it is.
+func Demangle(symbol string) string {
+	if !strings.HasPrefix(symbol, "_Z") && !strings.HasPrefix(symbol, "_R") && !strings.HasPrefix(symbol, "__Z") {
+		return symbol
+	}
+	// At most 2^16 characters: nested templates of a few bytes can stand for gigabytes.
+	name, err := demangle.ToString(symbol, demangle.MaxLength(16))
+	if err != nil {
+		return symbol
+	}
+	return name
+}
 
 // ShortName reduces the name of a function or kernel to what all tools agree
 // on: no return type, namespaces, template arguments or parameters.
@@ -11,9 +29,7 @@ import "strings"
 //	gemm_kernel [clone .kd]                       gemm_kernel
 func ShortName(raw string) string {
 	name := strings.TrimSpace(raw)
-	if s := mangledName(name); s != "" {
-		return s
-	}
+	name = Demangle(name)
 	if i := strings.Index(name, " [clone"); i > 0 {
 		name = name[:i]
 	}
@@ -107,30 +123,4 @@ func lastPart(s string) string {
 		}
 	}
 	return strings.TrimLeft(s[start:], "*&")
-}
-
-// mangledName returns the last name of an Itanium-mangled symbol, "" where s
-// is none.
-func mangledName(s string) string {
-	rest, ok := strings.CutPrefix(s, "_Z")
-	if !ok {
-		return ""
-	}
-	rest, nested := strings.CutPrefix(rest, "N")
-	rest = strings.TrimLeft(rest, "KVL") // qualifiers, internal linkage
-	name := ""
-	for {
-		n, i := 0, 0
-		for i < len(rest) && rest[i] >= '0' && rest[i] <= '9' && n < len(s) {
-			n = n*10 + int(rest[i]-'0')
-			i++
-		}
-		if i == 0 || n == 0 || n > len(rest)-i {
-			return name
-		}
-		name, rest = rest[i:i+n], rest[i+n:]
-		if !nested {
-			return name
-		}
-	}
 }

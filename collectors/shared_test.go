@@ -19,6 +19,8 @@ func TestShortNameKeepsOnlyTheName(t *testing.T) {
 		"void f<ns::{lambda(int)#1}>(int)":                                       "f",
 		"_Z5saxpyifPKfPf":                                                        "saxpy",
 		"_ZN4axon6kernel4gemmILi32EEEvPKf":                                       "gemm",
+		"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE":                         "pad",
+		"_RNvCs1234_7mycrate3foo":                                                "foo",
 		"gemm_kernel [clone .kd]":                                                "gemm_kernel",
 		"":                                                                       "",
 		"Foo::operator()(int)":                                                   "operator()",

@@ -89,6 +89,9 @@ const (
 	RunFailed = "failed" // the tool or the program under it failed: Run.Error says how
 	RunDenied = "denied" // the system refused performance counters (ERR_NVGPUCTRPERM)
 	RunEmpty  = "empty"  // the tool finished and measured nothing
+	// RunUnavailable: the machine has not what was to be measured (no GPU, no
+	// energy counters, no such tool): Run.Error names it and how to get it.
+	RunUnavailable = "unavailable"
 )
 
 // Run is one execution of one tool over one program: usually one file.
@@ -106,7 +109,7 @@ type Run struct {
 	ClockPolicy   string // "base", "boost", "none": how the tool held the clocks
 	CachePolicy   string // "flush-all", "none"
 	ReplayPolicy  string // "kernel", "application", "range"
-	Status        string // RunOK, RunFailed, RunDenied or RunEmpty
+	Status        string // one of the above
 	Error         string
 	// TimeMetric names the counter that holds the time of a region, and
 	// TimeInclusive says whether it contains the time of the region's children.

@@ -6,7 +6,7 @@ import (
 )
 
 // SchemaVersion is the version of the schema that this package writes.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // migrations lead from one version of the schema to the next: the first makes
 // version 1 out of an empty store. A released migration is never changed; a
@@ -56,6 +56,17 @@ var migrations = []struct {
 		`CREATE TABLE artefact (
 			run_id BIGINT NOT NULL, path TEXT NOT NULL, sha256 TEXT NOT NULL, bytes BIGINT NOT NULL,
 			kind TEXT NOT NULL, parser_version INTEGER NOT NULL, imported TIMESTAMP NOT NULL)`,
+	}},
+	{"runs for which the machine lacks what was to be measured", []string{
+		`CREATE TABLE run_2 (
+			id BIGINT NOT NULL, machine_id BIGINT, tool TEXT NOT NULL, tool_version TEXT,
+			format TEXT NOT NULL, format_version TEXT, command TEXT, env_hash TEXT, input_hash TEXT,
+			started TIMESTAMP, clock_policy TEXT, cache_policy TEXT, replay_policy TEXT,
+			status TEXT NOT NULL CHECK (status IN ('ok', 'failed', 'denied', 'empty', 'unavailable')), error TEXT,
+			time_metric TEXT, time_inclusive BOOLEAN)`,
+		`INSERT INTO run_2 SELECT * FROM run`,
+		`DROP TABLE run`,
+		`ALTER TABLE run_2 RENAME TO run`,
 	}},
 }
 

@@ -205,10 +205,13 @@ func (im *importer) report(ctx context.Context, sum collectors.Summary, err erro
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: and %d more", sum.Path, sum.More))
 	}
 	var unknown *collectors.UnknownError
+	var part *collectors.PartError
 	var syntax *collectors.SyntaxError
 	switch {
 	case found && errors.As(err, &unknown):
 		r.Status, r.Reason = "skipped", "no format that is known here"
+	case found && errors.As(err, &part):
+		r.Status, r.Reason = "skipped", "it is read together with "+part.Of
 	case err != nil:
 		r.Status, r.Error = "failed", &reportError{Message: err.Error()}
 		if errors.As(err, &syntax) {

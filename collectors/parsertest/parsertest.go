@@ -23,7 +23,11 @@ type Records struct {
 	Launches   []datasets.Launch
 	Counters   []datasets.Counter
 	Attributes []datasets.Attribute
-	Others     int
+	Ceilings   []datasets.Ceiling
+	Codes      []datasets.Code
+	Features   []datasets.StaticFeature
+	Samples    []datasets.PCSample
+	Telemetry  []datasets.Telemetry
 	Warnings   []collectors.Warning
 }
 
@@ -42,8 +46,18 @@ func (r *Records) Put(rec datasets.Record) error {
 		r.Counters = append(r.Counters, *v)
 	case *datasets.Attribute:
 		r.Attributes = append(r.Attributes, *v)
+	case *datasets.Ceiling:
+		r.Ceilings = append(r.Ceilings, *v)
+	case *datasets.Code:
+		r.Codes = append(r.Codes, *v)
+	case *datasets.StaticFeature:
+		r.Features = append(r.Features, *v)
+	case *datasets.PCSample:
+		r.Samples = append(r.Samples, *v)
+	case *datasets.Telemetry:
+		r.Telemetry = append(r.Telemetry, *v)
 	default:
-		r.Others++
+		return fmt.Errorf("a record of table %s: parsertest.Records does not keep those", rec.Table())
 	}
 	return nil
 }
@@ -76,6 +90,16 @@ func (r *Records) Value(kernel, metric string) datasets.Null[float64] {
 		}
 	}
 	return datasets.Null[float64]{}
+}
+
+// ParseFile reads a file, and the parts beside it, as the format that is
+// detected.
+func ParseFile(t testing.TB, path string) (string, *Records, error) {
+	t.Helper()
+	recs := &Records{}
+	format, warnings, err := collectors.ParseFile(context.Background(), path, collectors.Options{}, recs)
+	recs.Warnings = warnings
+	return format, recs, err
 }
 
 // Parse reads content as a format.
@@ -144,6 +168,44 @@ func CheckReferences(t testing.TB, r *Records) {
 		}
 		if v.Status == datasets.StatusNA && v.Value.Valid || v.Status == "" {
 			t.Errorf("counter %+v: its status contradicts its value", v)
+		}
+	}
+	machines, codes := map[int64]bool{}, map[int64]bool{}
+	for _, v := range r.Machines {
+		if machines[v.ID] {
+			t.Errorf("two machines have the id %d", v.ID)
+		}
+		machines[v.ID] = true
+	}
+	for _, v := range r.Runs {
+		if v.Machine != 0 && !machines[v.Machine] {
+			t.Errorf("run %+v is of no machine", v)
+		}
+	}
+	for _, v := range r.Ceilings {
+		if !machines[v.Machine] || v.Run != 0 && !runs[v.Run] || v.Unit == "" {
+			t.Errorf("ceiling %+v refers to nothing or has no unit", v)
+		}
+	}
+	for _, v := range r.Codes {
+		if codes[v.ID] || !runs[v.Run] || !regions[v.Region] || v.ISA == "" {
+			t.Errorf("code %+v: its id is taken or it refers to nothing", v)
+		}
+		codes[v.ID] = true
+	}
+	for _, v := range r.Features {
+		if !runs[v.Run] || !regions[v.Region] {
+			t.Errorf("static feature %+v refers to nothing", v)
+		}
+	}
+	for _, v := range r.Samples {
+		if !runs[v.Run] || !launches[v.Launch] || !codes[v.Code] {
+			t.Errorf("PC sample %+v refers to nothing", v)
+		}
+	}
+	for _, v := range r.Telemetry {
+		if !runs[v.Run] || v.Sensor == "" {
+			t.Errorf("telemetry %+v refers to nothing", v)
 		}
 	}
 	for _, v := range r.Attributes {

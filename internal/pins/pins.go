@@ -3,6 +3,7 @@
 package pins
 
 import (
+	_ "github.com/NVIDIA/go-nvml/pkg/nvml"
 	_ "github.com/duckdb/duckdb-go/v2"
 	_ "github.com/go-gota/gota/dataframe"
 	_ "github.com/go-zeromq/zmq4"
@@ -13,12 +14,18 @@ import (
 	_ "github.com/gomlx/gomlx/ml/train"
 	_ "github.com/gomlx/gomlx/ml/train/optimizer"
 	_ "github.com/gomlx/gomlx/ui/gonb/plotly"
+	_ "github.com/ebitengine/purego"
+	_ "github.com/google/pprof/profile"
+	_ "github.com/ianlancetaylor/demangle"
 	_ "github.com/janpfeifer/gonb/gonbui"
 	_ "github.com/janpfeifer/gonb/gonbui/plotly"
 	_ "github.com/peterh/liner"
 	_ "github.com/spf13/cobra"
+	_ "golang.org/x/perf/benchfmt"
 	_ "gonum.org/v1/gonum/mat"
 	_ "gonum.org/v1/plot"
 	_ "gonum.org/v1/plot/vg/vgimg"
 	_ "gonum.org/v1/plot/vg/vgsvg"
+	_ "google.golang.org/protobuf/encoding/protowire"
+	_ "modernc.org/sqlite"
 )

@@ -1,0 +1,164 @@
+package collectors
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"hash"
+	"io"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rooflab/rooflab/datasets"
+)
+
+// Collector measures something now, where a Format reads what was measured
+// before.
+type Collector struct {
+	// Name is what `rooflab collect` takes, "valgrind".
+	Name string
+	// About says in one line what is measured.
+	About string
+	// Version is the version of the records that it makes.
+	Version int
+	// New defines the collector's flags on fs and returns the function that
+	// collects, which reads them. What the machine lacks is a run whose status
+	// is datasets.RunUnavailable or RunDenied and whose Error says how to get
+	// it; a command that fails is a run that is datasets.RunFailed. An error is
+	// what keeps the run from being written at all: wrong flags, no such
+	// command, an interrupt.
+	New func(fs *flag.FlagSet) func(ctx context.Context, job Job, out *Output) error
+}
+
+// Job is what to measure.
+type Job struct {
+	Command []string // program and arguments; empty where the collector needs none
+	Dir     string   // where the command runs; "" is here
+	Stdin   io.Reader
+	Stdout  io.Writer // what the command writes goes here; nil drops it
+	Stderr  io.Writer
+	Log     io.Writer // progress, for people; nil drops it
+}
+
+var (
+	collectorsMu sync.Mutex
+	collectors   = map[string]Collector{}
+)
+
+// RegisterCollector makes a collector known. It panics when the name is taken.
+func RegisterCollector(c Collector) {
+	collectorsMu.Lock()
+	defer collectorsMu.Unlock()
+	if _, dup := collectors[c.Name]; dup {
+		panic("collectors: collector " + c.Name + " registered twice")
+	}
+	collectors[c.Name] = c
+}
+
+// Collectors lists the registered collectors by name.
+func Collectors() []Collector {
+	collectorsMu.Lock()
+	defer collectorsMu.Unlock()
+	cs := make([]Collector, 0, len(collectors))
+	for _, c := range collectors {
+		cs = append(cs, c)
+	}
+	sort.Slice(cs, func(i, j int) bool { return cs[i].Name < cs[j].Name })
+	return cs
+}
+
+// LookupCollector finds a collector by its name.
+func LookupCollector(name string) (Collector, error) {
+	collectorsMu.Lock()
+	c, ok := collectors[name]
+	collectorsMu.Unlock()
+	if ok {
+		return c, nil
+	}
+	var ns []string
+	for _, c := range Collectors() {
+		ns = append(ns, c.Name)
+	}
+	return c, fmt.Errorf("no collector %q: there are %s", name, strings.Join(ns, ", "))
+}
+
+// Collect measures a job with a collector into a store, in one transaction.
+// flags are the collector's, as on a command line.
+func Collect(ctx context.Context, store *datasets.Store, name string, flags []string, job Job) (Summary, error) {
+	c, err := LookupCollector(name)
+	if err != nil {
+		return Summary{}, err
+	}
+	fs := flag.NewFlagSet("collect "+name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	collect := c.New(fs)
+	if err := fs.Parse(flags); err != nil {
+		return Summary{}, fmt.Errorf("collecting with %s: %w", name, err)
+	}
+	if fs.NArg() > 0 {
+		return Summary{}, fmt.Errorf("collecting with %s: %q is no flag", name, fs.Arg(0))
+	}
+	return CollectWith(ctx, store, c, collect, job)
+}
+
+// CollectWith is Collect with a function that c.New returned and whose flags
+// are set.
+func CollectWith(ctx context.Context, store *datasets.Store, c Collector, collect func(context.Context, Job, *Output) error, job Job) (Summary, error) {
+	path := "collect " + c.Name
+	if len(job.Command) > 0 {
+		path += " -- " + strings.Join(job.Command, " ")
+	}
+	sum := Summary{Path: path, Format: c.Name}
+	for _, w := range []*io.Writer{&job.Stdout, &job.Stderr, &job.Log} {
+		if *w == nil {
+			*w = io.Discard
+		}
+	}
+	// What is measured is kept in memory until it is whole: the store is not
+	// locked while a command runs for hours.
+	kept := &buffer{sum: sha256.New()}
+	fmt.Fprintf(kept.sum, "%s %d\n", path, time.Now().UnixNano())
+	out := NewOutput(path, kept)
+	err := collect(ctx, job, out)
+	sum.Warnings, sum.More = out.Warnings, out.More
+	if err != nil {
+		return sum, err
+	}
+	im, err := store.Begin(ctx)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { _ = im.Rollback() }() // after Commit it does nothing
+	for _, r := range kept.records {
+		if err := im.Put(r); err != nil {
+			return sum, err
+		}
+	}
+	err = im.Commit(datasets.Artefact{Path: path, SHA256: hex.EncodeToString(kept.sum.Sum(nil)), Kind: c.Name, ParserVersion: c.Version})
+	if err != nil {
+		return sum, err
+	}
+	sum.Runs, sum.Rows = im.Runs(), im.Counts()
+	return sum, nil
+}
+
+// buffer keeps copies of records.
+type buffer struct {
+	records []datasets.Record
+	sum     hash.Hash
+}
+
+func (b *buffer) Put(r datasets.Record) error {
+	c := datasets.Clone(r)
+	if c == nil {
+		return errors.New("a record of an unknown kind")
+	}
+	fmt.Fprintf(b.sum, "%s %v\n", c.Table(), c)
+	b.records = append(b.records, c)
+	return nil
+}
