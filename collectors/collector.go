@@ -26,10 +26,14 @@ type Collector struct {
 	About string
 	// Version is the version of the records that it makes.
 	Version int
+	// Check, where there is one, says within a second whether this machine can
+	// measure with the collector: nil, or a *MissingError.
+	Check func(ctx context.Context) error
 	// New defines the collector's flags on fs and returns the function that
-	// collects, which reads them. What the machine lacks is a run whose status
-	// is datasets.RunUnavailable or RunDenied and whose Error says how to get
-	// it; a command that fails is a run that is datasets.RunFailed. An error is
+	// collects, which reads them. What the machine lacks is a run marked by a
+	// *MissingError: its status is datasets.RunUnavailable or RunDenied and its
+	// Error says how to get it; a command that fails is a run that is
+	// datasets.RunFailed. An error is
 	// what keeps the run from being written at all: wrong flags, no such
 	// command, an interrupt.
 	New func(fs *flag.FlagSet) func(ctx context.Context, job Job, out *Output) error
@@ -109,43 +113,108 @@ func Collect(ctx context.Context, store *datasets.Store, name string, flags []st
 // CollectWith is Collect with a function that c.New returned and whose flags
 // are set.
 func CollectWith(ctx context.Context, store *datasets.Store, c Collector, collect func(context.Context, Job, *Output) error, job Job) (Summary, error) {
+	g, err := Gather(ctx, c, collect, job)
+	if err != nil {
+		return g.sum, err
+	}
+	return g.Store(ctx, store)
+}
+
+// Gathered is what a collector measured, on its way into a store.
+type Gathered struct {
+	sum     Summary
+	records []datasets.Record
+	sha     string
+	version int
+}
+
+// Gather measures a job and keeps the result in memory until it is whole: no
+// store is locked while a command runs for hours.
+func Gather(ctx context.Context, c Collector, collect func(context.Context, Job, *Output) error, job Job) (*Gathered, error) {
 	path := "collect " + c.Name
 	if len(job.Command) > 0 {
-		path += " -- " + strings.Join(job.Command, " ")
+		path += " -- " + CommandLine(job.Command)
 	}
-	sum := Summary{Path: path, Format: c.Name}
+	g := &Gathered{sum: Summary{Path: path, Format: c.Name}, version: c.Version}
 	for _, w := range []*io.Writer{&job.Stdout, &job.Stderr, &job.Log} {
 		if *w == nil {
 			*w = io.Discard
 		}
 	}
-	// What is measured is kept in memory until it is whole: the store is not
-	// locked while a command runs for hours.
 	kept := &buffer{sum: sha256.New()}
 	fmt.Fprintf(kept.sum, "%s %d\n", path, time.Now().UnixNano())
 	out := NewOutput(path, kept)
 	err := collect(ctx, job, out)
-	sum.Warnings, sum.More = out.Warnings, out.More
-	if err != nil {
-		return sum, err
+	g.sum.Warnings, g.sum.More = out.Warnings, out.More
+	if err == nil {
+		err = ctx.Err()
 	}
+	g.records, g.sha = kept.records, hex.EncodeToString(kept.sum.Sum(nil))
+	return g, err
+}
+
+// Store writes what was measured into a store, in one transaction.
+func (g *Gathered) Store(ctx context.Context, store *datasets.Store) (Summary, error) {
+	sum := g.sum
 	im, err := store.Begin(ctx)
 	if err != nil {
 		return sum, err
 	}
 	defer func() { _ = im.Rollback() }() // after Commit it does nothing
-	for _, r := range kept.records {
+	for _, r := range g.records {
 		if err := im.Put(r); err != nil {
 			return sum, err
 		}
+		if run, ok := r.(*datasets.Run); ok {
+			sum.States = append(sum.States, RunState{Status: run.Status, Error: run.Error})
+		}
 	}
-	err = im.Commit(datasets.Artefact{Path: path, SHA256: hex.EncodeToString(kept.sum.Sum(nil)), Kind: c.Name, ParserVersion: c.Version})
+	err = im.Commit(datasets.Artefact{Path: sum.Path, SHA256: g.sha, Kind: sum.Format, ParserVersion: g.version})
 	if err != nil {
 		return sum, err
 	}
 	sum.Runs, sum.Rows = im.Runs(), im.Counts()
+	for i, id := range sum.Runs {
+		sum.States[i].Run = id
+	}
 	return sum, nil
 }
+
+// RunState says how a collected run went.
+type RunState struct {
+	Run    int64  // the store's id
+	Status string // datasets.RunOK and so on
+	Error  string
+}
+
+// CommandLine joins a command's words as a shell would read them.
+func CommandLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !isPlain(r) }) {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		quoted[i] = w
+	}
+	return strings.Join(quoted, " ")
+}
+
+func isPlain(r rune) bool {
+	return r > 0x7f || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("%+,-./:=@_^", r)
+}
+
+// MissingError says what a machine lacks for a measurement. A collector writes
+// a run with its status and text, so that nobody takes the gap for a zero.
+type MissingError struct {
+	Status string // datasets.RunUnavailable or datasets.RunDenied
+	What   string // "no GPU of NVIDIA: libnvidia-ml.so.1 is not there"
+	Fix    string // how to get it
+}
+
+func (e *MissingError) Error() string { return e.What + "; " + e.Fix }
+
+// Mark gives a run the status and the text of what is missing.
+func (e *MissingError) Mark(run *datasets.Run) { run.Status, run.Error = e.Status, e.Error() }
 
 // buffer keeps copies of records.
 type buffer struct {

@@ -19,6 +19,7 @@ type Summary struct {
 	Warnings  []Warning        // the first ones
 	More      int              // how many warnings there were besides
 	Duplicate *datasets.DuplicateError
+	States    []RunState // of Runs, where a collector made them
 }
 
 // Run is the store's id of the file's run, of the first where it holds several;
