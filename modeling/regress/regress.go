@@ -28,6 +28,7 @@ import (
 
 	"github.com/go-gota/gota/dataframe"
 
+	"github.com/rooflab/rooflab/datasets/split"
 	"github.com/rooflab/rooflab/modeling/baseline"
 	"github.com/rooflab/rooflab/modeling/score"
 	"github.com/rooflab/rooflab/modeling/train"
@@ -127,11 +128,18 @@ func Fit(ctx context.Context, df dataframe.DataFrame, opt Options) (*Model, erro
 	if err != nil {
 		return nil, fmt.Errorf("training a regression: %w", err)
 	}
-	parts, err := splitRows(data.groups, opt)
-	if err != nil {
-		return nil, fmt.Errorf("training a regression: splitting: %w", err)
+	if !(opt.Calibration > 0) {
+		return nil, fmt.Errorf("training a regression: a fraction of %g for calibration: it must be positive, intervals are made from it", opt.Calibration)
 	}
-	in, dropped := prepare(data, parts.train)
+	axis := split.Axis(opt.Group)
+	if opt.RandomRows {
+		axis = split.ByRow
+	}
+	parts, err := split.Groups(data.groups, split.Options{Axis: axis, Test: opt.Test, Calibration: opt.Calibration, Seed: opt.Seed})
+	if err != nil {
+		return nil, fmt.Errorf("training a regression: %w; with RandomRows rows of one group stand on all sides", err)
+	}
+	in, dropped := prepare(data, parts.Train)
 	if len(in.columns) == 0 {
 		return nil, fmt.Errorf("training a regression: no column is left to learn from: %s", reasons(append(data.dropped, dropped...)))
 	}
@@ -140,14 +148,14 @@ func Fit(ctx context.Context, df dataframe.DataFrame, opt Options) (*Model, erro
 	for i, t := range data.times {
 		logs[i] = math.Log(t)
 	}
-	m.mean, m.scale = moments(logs, parts.train)
+	m.mean, m.scale = moments(logs, parts.Train)
 	p := &Problem{
-		Rows: len(parts.train), Cols: in.width(), Net: newNetwork(in.width(), opt.Hidden, opt.Seed),
-		Epochs: opt.Epochs, Batch: min(opt.Batch, len(parts.train)), Rate: opt.Rate, Decay: math.Max(opt.Decay, 0),
+		Rows: len(parts.Train), Cols: in.width(), Net: newNetwork(in.width(), opt.Hidden, opt.Seed),
+		Epochs: opt.Epochs, Batch: min(opt.Batch, len(parts.Train)), Rate: opt.Rate, Decay: math.Max(opt.Decay, 0),
 		Seed: opt.Seed, Backend: opt.Backend,
 	}
 	m.net = p.Net
-	for _, r := range parts.train {
+	for _, r := range parts.Train {
 		p.X = append(p.X, in.row(data.value(r))...)
 		p.Y = append(p.Y, float32((logs[r]-m.mean)/m.scale))
 	}
@@ -179,7 +187,7 @@ func Fit(ctx context.Context, df dataframe.DataFrame, opt Options) (*Model, erro
 
 // follow connects the engine's epochs with progress reports. The function that
 // it returns ends them and says how many epochs were done.
-func (m *Model) follow(p *Problem, opt Options, data *table, logs []float64, parts parts, started time.Time) func(stopped bool) int {
+func (m *Model) follow(p *Problem, opt Options, data *table, logs []float64, parts split.Split, started time.Time) func(stopped bool) int {
 	report := opt.Progress
 	if report == nil && !opt.Quiet {
 		report = train.Live("regression of log " + opt.Target)
@@ -197,9 +205,9 @@ func (m *Model) follow(p *Problem, opt Options, data *table, logs []float64, par
 		last.Step, last.Loss, last.Elapsed = epoch, loss, time.Since(started)
 		if p.Sync(epoch) {
 			held := 0.0
-			for _, r := range parts.calibration {
+			for _, r := range parts.Calibration {
 				d := m.net.Forward(m.inputs.row(data.value(r))) - (logs[r]-m.mean)/m.scale
-				held += d * d / float64(len(parts.calibration))
+				held += d * d / float64(len(parts.Calibration))
 			}
 			last.Validation = held
 			report(last)
@@ -218,17 +226,17 @@ func (m *Model) follow(p *Problem, opt Options, data *table, logs []float64, par
 
 // evaluate fits the interval on the calibration rows and scores model and
 // baselines on the test rows.
-func (m *Model) evaluate(data *table, logs []float64, parts parts, opt Options) error {
+func (m *Model) evaluate(data *table, logs []float64, parts split.Split, opt Options) error {
 	var residuals []float64
-	for _, r := range parts.calibration {
+	for _, r := range parts.Calibration {
 		residuals = append(residuals, math.Abs(logs[r]-m.logTime(m.inputs.row(data.value(r)))))
 	}
 	m.halfLog = conformal(residuals, opt.Level)
 	if math.IsInf(m.halfLog, 1) {
 		m.Report.Warnings = append(m.Report.Warnings, fmt.Sprintf("%d calibration rows are too few for intervals at %g: they are unbounded", len(residuals), opt.Level))
 	}
-	x, y := make([][]float64, 0, len(parts.train)), make([]float64, 0, len(parts.train))
-	for _, r := range parts.train {
+	x, y := make([][]float64, 0, len(parts.Train)), make([]float64, 0, len(parts.Train))
+	for _, r := range parts.Train {
 		x, y = append(x, widen(m.inputs.row(data.value(r)))), append(y, logs[r])
 	}
 	median, err := baseline.FitMedian(y)
@@ -240,7 +248,7 @@ func (m *Model) evaluate(data *table, logs []float64, parts parts, opt Options) 
 		return err
 	}
 	var measured, model, low, high, med, lin []float64
-	for _, r := range parts.test {
+	for _, r := range parts.Test {
 		in := m.inputs.row(data.value(r))
 		t := m.logTime(in)
 		measured, model = append(measured, data.times[r]), append(model, math.Exp(t))

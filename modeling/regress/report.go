@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rooflab/rooflab/datasets/split"
 	"github.com/rooflab/rooflab/kernel/display"
 	"github.com/rooflab/rooflab/modeling/score"
 )
@@ -40,16 +41,15 @@ type Report struct {
 	Versions map[string]string // Go and the modules that matter
 }
 
-func newReport(opt Options, t *table, p parts, in inputs, dropped []Dropped, why, notice string) Report {
+func newReport(opt Options, t *table, p split.Split, in inputs, dropped []Dropped, why, notice string) Report {
 	r := Report{
-		Options: opt, Train: len(p.train), Calibr: len(p.calibration), Test: len(p.test),
+		Options: opt, Train: len(p.Train), Calibr: len(p.Calibration), Test: len(p.Test),
 		Features: in.names(), Dropped: append(t.dropped, dropped...), Started: time.Now(),
 		DataHash: t.hash, Backend: why, Notice: notice, Versions: map[string]string{"go": runtime.Version()},
 	}
 	r.Options.Progress = nil // a record holds data
-	r.Split = fmt.Sprintf("disjoint in %s, seed %d", opt.Group, opt.Seed)
+	r.Split = p.String()
 	if opt.RandomRows {
-		r.Split = fmt.Sprintf("random rows, seed %d", opt.Seed)
 		r.Warnings = append(r.Warnings, "random rows: rows of one kernel stand on both sides, so errors on new kernels are larger than these")
 	}
 	if t.missing > 0 {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-gota/gota/dataframe"
 	"github.com/go-gota/gota/series"
+
+	"github.com/rooflab/rooflab/datasets/split"
 )
 
 // Dropped is a column that was not learnt from, and why.
@@ -74,7 +76,7 @@ func read(df dataframe.DataFrame, opt Options) (*table, error) {
 			t.dropped = append(t.dropped, Dropped{n, "not numeric"})
 			continue
 		}
-		if reason, leaks := Leaks(n); leaks {
+		if reason, derived := split.TimeDerived(n); derived {
 			t.dropped = append(t.dropped, Dropped{n, "derived from time: " + reason})
 			continue
 		}

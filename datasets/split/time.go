@@ -1,4 +1,4 @@
-package regress
+package split
 
 import (
 	"regexp"
@@ -20,10 +20,10 @@ var leakRules = []struct {
 	{regexp.MustCompile(`warps_issue_stalled|warp_issue_stalled|average_warp`), "counts waiting, which is time"},
 }
 
-// Leaks says whether a counter or column is derived from time, by its name,
+// TimeDerived says whether a counter or column is derived from time, by its name,
 // and why. Such columns are leakage when time is the target: from a rate and
 // an amount anybody can compute the time.
-func Leaks(name string) (reason string, leaks bool) {
+func TimeDerived(name string) (reason string, derived bool) {
 	lower := strings.ToLower(name)
 	for _, r := range leakRules {
 		if r.pattern.MatchString(lower) {
