@@ -60,7 +60,7 @@ func cutParameters(s string) string {
 			switch {
 			case depth > 0:
 				depth++
-			case strings.HasPrefix(s[i:], "(anonymous"):
+			case strings.HasPrefix(s[i:], "(anonymous"), strings.HasSuffix(before, "."): // a method of Go: pkg.(*T).m
 				depth++
 			case strings.HasSuffix(before, "operator") && strings.HasPrefix(s[i:], "()"):
 				i++ // operator() is the name itself

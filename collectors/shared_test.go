@@ -24,6 +24,7 @@ func TestShortNameKeepsOnlyTheName(t *testing.T) {
 		"gemm_kernel [clone .kd]":                                                "gemm_kernel",
 		"":                                                                       "",
 		"Foo::operator()(int)":                                                   "operator()",
+		"regexp/syntax.(*parser).push":                                           "regexp/syntax.(*parser).push",
 		"Base_CUDA":                                                              "Base_CUDA",
 		"lulesh.cycle":                                                           "lulesh.cycle",
 	} {
