@@ -52,9 +52,7 @@ func ImportFile(ctx context.Context, store *datasets.Store, path string, opt Opt
 		return Summary{Path: path}, err
 	}
 	if st.Mode().IsRegular() {
-		// Reading the file once for its sum is much cheaper than parsing it
-		// for nothing.
-		if sum, err := duplicate(ctx, store, path, f, opt); err != nil || sum.Duplicate != nil {
+		if sum, err := duplicate(ctx, store, path, f, st.Size(), opt); err != nil || sum.Duplicate != nil {
 			return sum, err
 		}
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -65,10 +63,17 @@ func ImportFile(ctx context.Context, store *datasets.Store, path string, opt Opt
 }
 
 // duplicate looks whether the content of a file is in the store already.
-func duplicate(ctx context.Context, store *datasets.Store, path string, r io.Reader, opt Options) (Summary, error) {
+// Reading the file once for its sum is much cheaper than parsing it for
+// nothing; where the store has no content of that size, not even that is done.
+func duplicate(ctx context.Context, store *datasets.Store, path string, r io.Reader, size int64, opt Options) (Summary, error) {
 	in, format, sum, err := recognise(path, true, r, opt)
 	if err != nil {
 		return sum, err
+	}
+	if in.packed == nil && len(in.parts) == 0 {
+		if there, err := store.ImportedSize(ctx, format.Name, size); err != nil || !there {
+			return sum, err
+		}
 	}
 	sha, n, err := in.Sum()
 	if err != nil {
@@ -141,7 +146,7 @@ func importFrom(ctx context.Context, store *datasets.Store, path string, file bo
 	if err != nil {
 		return sum, err
 	}
-	err = im.Commit(artefact(path, sha, n, format))
+	err = im.Commit(artefact(path, sha, n, format), in.partSums...)
 	if errors.As(err, &sum.Duplicate) {
 		return sum, nil
 	}

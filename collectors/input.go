@@ -8,11 +8,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/rooflab/rooflab/datasets"
 )
 
 // MaxLine is the length of the longest line that Input.Line returns. Real
@@ -27,19 +28,21 @@ type Input struct {
 	Head Head
 
 	r      *bufio.Reader
-	sum    hash.Hash
+	sum    *summer
 	n      int64
 	packed *packed // counts what comes out of the gzip file, nil where there is none
 	line   int
 	buf    []byte
 	path   string   // of the file, where it is one
 	parts  []string // files beside it that belong to the profile
+
+	partSums []datasets.Artefact // of the parts, once Sum was called
 }
 
 // Open begins to read a file. name is its name for messages, and its ending
 // may help Detect; gzip is recognised by its content.
 func Open(name string, r io.Reader) (*Input, error) {
-	in := &Input{Name: name, sum: sha256.New()}
+	in := &Input{Name: name, sum: newSummer()}
 	base := filepath.Base(name)
 	raw := bufio.NewReaderSize(r, HeadSize)
 	if magic, _ := raw.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
@@ -86,7 +89,7 @@ type counter struct {
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
-	c.in.sum.Write(p[:n])
+	c.in.sum.write(p[:n])
 	c.in.n += int64(n)
 	if p := c.in.packed; p != nil && c.in.n > bombSize && c.in.n > bombRatio*p.n {
 		return 0, &SyntaxError{File: c.in.Name, Line: c.in.line + 1, Column: 1,
@@ -183,12 +186,13 @@ func (in *Input) Sum() (sha string, n int64, err error) {
 	if _, err := io.Copy(io.Discard, in); err != nil {
 		return "", 0, err
 	}
-	sum, n := in.sum.Sum(nil), in.n
+	sum, n := in.sum.sum(), in.n
 	if len(in.parts) == 0 {
 		return hex.EncodeToString(sum), n, nil
 	}
 	all := sha256.New()
 	all.Write(sum)
+	in.partSums = nil
 	for _, part := range in.parts {
 		f, err := os.Open(part)
 		if err != nil {
@@ -200,7 +204,9 @@ func (in *Input) Sum() (sha string, n int64, err error) {
 		if err != nil {
 			return "", 0, err
 		}
-		fmt.Fprintf(all, "\n%s %x", filepath.Base(part), one.Sum(nil))
+		sha := hex.EncodeToString(one.Sum(nil))
+		fmt.Fprintf(all, "\n%s %s", filepath.Base(part), sha)
+		in.partSums = append(in.partSums, datasets.Artefact{Path: part, SHA256: sha, Bytes: m})
 		n += m
 	}
 	return hex.EncodeToString(all.Sum(nil)), n, nil

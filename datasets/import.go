@@ -14,10 +14,13 @@ import (
 type Import struct {
 	ctx    context.Context
 	tx     Tx
-	bases  bases
+	q      queue
+	ids    bases // of the profile that is being put
+	top    bases // the highest ids so far
 	counts map[string]int64
 	runs   []int64
-	row    []any
+	head   head
+	err    error // of an earlier Put
 	done   bool
 }
 
@@ -30,55 +33,102 @@ func (s *Store) Begin(ctx context.Context) (*Import, error) {
 	if err != nil {
 		return nil, fmt.Errorf("importing into store %s: %w", s.path, err)
 	}
-	im := &Import{ctx: ctx, tx: tx, counts: map[string]int64{}}
-	for _, b := range []struct {
-		table string
-		base  *int64
-	}{{"machine", &im.bases.machine}, {"run", &im.bases.run}, {"region", &im.bases.region}, {"launch", &im.bases.launch}, {"code", &im.bases.code}} {
-		if *b.base, err = one(ctx, tx, `SELECT coalesce(max(id), 0) FROM `+b.table); err != nil {
-			return nil, errors.Join(fmt.Errorf("importing into store %s: %w", s.path, err), tx.Rollback())
-		}
+	im := &Import{ctx: ctx, tx: tx, q: queue{tx: tx}, counts: map[string]int64{}}
+	if im.ids, err = highest(ctx, tx); err != nil {
+		return nil, errors.Join(fmt.Errorf("importing into store %s: %w", s.path, err), tx.Rollback())
 	}
+	im.top = im.ids
 	return im, nil
+}
+
+// highest returns the highest ids of the store.
+func highest(ctx context.Context, q querier) (b bases, err error) {
+	rows, err := q.Query(ctx, `SELECT (SELECT max(id) FROM run), (SELECT max(id) FROM region), (SELECT max(id) FROM launch), (SELECT max(id) FROM code)`)
+	if err != nil {
+		return b, err
+	}
+	defer rows.Close()
+	if rows.Next() {
+		v := rows.Values()
+		b = bases{integer(v[0]).V, integer(v[1]).V, integer(v[2]).V, integer(v[3]).V}
+	}
+	return b, rows.Err()
 }
 
 // Put adds a record. An error means that the import cannot be committed.
 func (im *Import) Put(r Record) error {
+	if im.err != nil {
+		return im.err
+	}
+	if im.err = im.put(r); im.err != nil {
+		return im.err
+	}
+	im.counts[r.Table()]++
+	return nil
+}
+
+func (im *Import) put(r Record) error {
 	if err := im.ctx.Err(); err != nil {
 		return err
+	}
+	if im.done {
+		return errors.New("putting a record: the import has ended already")
 	}
 	if err := r.check(); err != nil {
 		return err
 	}
-	im.row = r.row(im.row[:0], &im.bases)
-	if err := im.tx.Append(r.Table(), im.row); err != nil {
-		return fmt.Errorf("adding a row to table %s: %w", r.Table(), err)
+	switch v := r.(type) {
+	case *Run:
+		im.runs = append(im.runs, v.ID+im.ids.run)
+		im.top.run = max(im.top.run, v.ID+im.ids.run)
+		im.head.runs = append(im.head.runs, *v)
+		return nil
+	case *Machine:
+		im.head.machines = append(im.head.machines, *v)
+		return nil
+	case *Ceiling:
+		im.head.ceilings = append(im.head.ceilings, *v)
+		return nil
+	case *Launch:
+		im.top.launch = max(im.top.launch, v.ID+im.ids.launch)
+	case *Region:
+		im.top.region = max(im.top.region, v.ID+im.ids.region)
+	case *Code:
+		im.top.code = max(im.top.code, v.ID+im.ids.code)
 	}
-	im.counts[r.Table()]++
-	if run, ok := r.(*Run); ok {
-		im.runs = append(im.runs, run.ID+im.bases.run)
+	if v, ok := r.(interface{ runOf() int64 }); ok {
+		im.head.refer(v.runOf())
 	}
-	return nil
+	return im.q.put(r, &im.ids)
 }
 
-// Counts returns how many records each table got so far.
+// Counts returns how many records each table got so far. A machine that the
+// store has already is counted, too.
 func (im *Import) Counts() map[string]int64 { return im.counts }
 
 // Runs returns the store's ids of the runs that were put so far.
 func (im *Import) Runs() []int64 { return im.runs }
 
 // Commit writes the artefact beside every run that was put, and makes the
-// import durable. An earlier import of the same content by an older parser is
-// replaced. Where the content is in the store already, from the same version
-// of the parser, Commit changes nothing and returns a *DuplicateError.
-func (im *Import) Commit(a Artefact) error {
+// import durable. parts are further files that the profile consists of. An
+// earlier import of the same content by an older parser is replaced. Where the
+// content is in the store already, from the same version of the parser, Commit
+// changes nothing and returns a *DuplicateError.
+func (im *Import) Commit(a Artefact, parts ...Artefact) error {
 	if im.done {
 		return errors.New("committing an import: it has ended already")
 	}
-	if len(im.runs) == 0 {
-		return errors.Join(fmt.Errorf("committing the import of %s: it holds no run", a.Path), im.Rollback())
+	err := im.err
+	if err == nil {
+		err = im.commit(a, parts)
 	}
-	if err := im.commit(a); err != nil {
+	if err != nil {
+		var dup *DuplicateError
+		if !errors.As(err, &dup) {
+			err = fmt.Errorf("committing the import of %s: %w", a.Path, err)
+		} else {
+			err = dup
+		}
 		if rerr := im.Rollback(); rerr != nil {
 			err = errors.Join(err, rerr)
 		}
@@ -88,37 +138,66 @@ func (im *Import) Commit(a Artefact) error {
 	return nil
 }
 
-func (im *Import) commit(a Artefact) error {
+func (im *Import) commit(a Artefact, parts []Artefact) error {
+	if err := im.head.check(); err != nil {
+		return err
+	}
+	if err := im.q.end(); err != nil {
+		return err
+	}
 	dup, old, err := earlier(im.ctx, im.tx, a)
 	if err != nil {
-		return fmt.Errorf("committing the import of %s: %w", a.Path, err)
+		return err
 	}
 	if dup != nil {
 		return dup
 	}
-	if err := im.tx.Flush(); err != nil {
-		return fmt.Errorf("committing the import of %s: %w", a.Path, err)
+	machines, err := im.replace(old)
+	if err != nil {
+		return err
 	}
-	for _, run := range old {
-		for _, t := range Tables {
-			col := "run_id"
-			if t == "run" {
-				col = "id"
-			}
-			if err := im.tx.Exec(im.ctx, `DELETE FROM `+t+` WHERE `+col+` = ?`, run); err != nil {
-				return fmt.Errorf("replacing the earlier import of %s: %w", a.Path, err)
-			}
+	if err := im.head.write(im.tx, im.ids.run, machines); err != nil {
+		return err
+	}
+	if err := im.artefacts(im.counts, im.runs, a, parts); err != nil {
+		return err
+	}
+	return im.tx.Commit()
+}
+
+// replace drops the runs of an earlier import and returns the machines that
+// the store has then.
+func (im *Import) replace(old []int64) (*machines, error) {
+	if len(old) > 0 {
+		if err := im.tx.Flush(); err != nil {
+			return nil, err
+		}
+		if err := remove(im.ctx, im.tx, old); err != nil {
+			return nil, fmt.Errorf("replacing the earlier import: %w", err)
 		}
 	}
+	return knownMachines(im.ctx, im.tx)
+}
+
+// kindPart is the kind of artefacts that are further files of a profile.
+const kindPart = "part"
+
+func (im *Import) artefacts(counts map[string]int64, runs []int64, a Artefact, parts []Artefact) error {
 	now := time.Now().UTC()
-	for _, run := range im.runs {
-		if err := im.tx.Append("artefact", []any{run, a.Path, a.SHA256, a.Bytes, a.Kind, int32(a.ParserVersion), now}); err != nil {
-			return fmt.Errorf("committing the import of %s: %w", a.Path, err)
-		}
-		im.counts["artefact"]++
+	write := func(run int64, a *Artefact, kind string) error {
+		counts["artefact"]++
+		return im.tx.Append("artefact", []any{run, a.Path, a.SHA256, a.Bytes, kind, int32(a.ParserVersion), now})
 	}
-	if err := im.tx.Commit(); err != nil {
-		return fmt.Errorf("committing the import of %s: %w", a.Path, err)
+	for _, run := range runs {
+		if err := write(run, &a, a.Kind); err != nil {
+			return err
+		}
+		for i := range parts {
+			parts[i].ParserVersion = a.ParserVersion
+			if err := write(run, &parts[i], kindPart); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -129,6 +208,7 @@ func (im *Import) Rollback() error {
 		return nil
 	}
 	im.done = true
+	im.q.drop()
 	return im.tx.Rollback()
 }
 
@@ -149,6 +229,14 @@ func (e *DuplicateError) Error() string {
 func (s *Store) Imported(ctx context.Context, a Artefact) (*DuplicateError, error) {
 	dup, _, err := earlier(ctx, s.conn, a)
 	return dup, err
+}
+
+// ImportedSize reports whether the store has any content of that size from
+// that parser. Where it has none, a file need not be read for its sum to know
+// that it is new.
+func (s *Store) ImportedSize(ctx context.Context, kind string, bytes int64) (bool, error) {
+	n, err := one(ctx, s.conn, `SELECT count(*) FROM artefact WHERE bytes = ? AND kind = ?`, bytes, kind)
+	return n > 0, err
 }
 
 // earlier looks for earlier imports of a's content: dup where the parser was

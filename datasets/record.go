@@ -45,8 +45,8 @@ func text(s string) any {
 type Record interface {
 	// Table is the name of the table that the record is a row of.
 	Table() string
-	// row appends the column values in the order of the table's columns, ids moved.
-	row(dst []any, b *bases) []any
+	// row appends the column values in the order of the table's columns.
+	row(dst []any) []any
 	// check reports what the record lacks to be a row.
 	check() error
 }
@@ -57,6 +57,8 @@ type Sink interface {
 }
 
 // Machine is a host with its processor and, where there is one, one GPU model.
+// Machines of which the same facts are known are one machine of the store,
+// whatever runs describe them.
 type Machine struct {
 	ID       int64
 	Host     string
@@ -68,6 +70,8 @@ type Machine struct {
 	MemHz    Null[float64] // memory clock
 	MemBytes Null[int64]
 	Driver   string
+
+	run int64 // the store's id of the run that described it first
 }
 
 // Ceiling is one limit of a machine: the rate of an operation ("fp32", "fp64",

@@ -4,14 +4,22 @@ import "fmt"
 
 // bases are what is added to the ids of an import's records to move them to
 // free places of the store.
-type bases struct{ machine, run, region, launch, code int64 }
+type bases struct{ run, region, launch, code int64 }
 
-// moved adds a base to an id; 0, which means "none", becomes NULL.
-func moved(id, base int64) any {
+// moved adds a base to an id, but for 0, which means "none".
+func moved(id, base int64) int64 {
+	if id == 0 {
+		return 0
+	}
+	return id + base
+}
+
+// ref returns an id as a column's value: 0, which means "none", is NULL.
+func ref(id int64) any {
 	if id == 0 {
 		return nil
 	}
-	return id + base
+	return id
 }
 
 // need is the error for a record without an id or a text that its table demands.
@@ -31,6 +39,16 @@ func (*PCSample) Table() string      { return "pc_sample" }
 func (*Telemetry) Table() string     { return "telemetry" }
 func (*Attribute) Table() string     { return "attribute" }
 
+// runOf is the run that a record belongs to.
+func (r *Region) runOf() int64        { return r.Run }
+func (r *Launch) runOf() int64        { return r.Run }
+func (r *Counter) runOf() int64       { return r.Run }
+func (r *Code) runOf() int64          { return r.Run }
+func (r *StaticFeature) runOf() int64 { return r.Run }
+func (r *PCSample) runOf() int64      { return r.Run }
+func (r *Telemetry) runOf() int64     { return r.Run }
+func (r *Attribute) runOf() int64     { return r.Run }
+
 func (r *Machine) check() error {
 	if r.ID < 1 {
 		return need("machine", "id")
@@ -38,9 +56,9 @@ func (r *Machine) check() error {
 	return nil
 }
 
-func (r *Machine) row(dst []any, b *bases) []any {
-	return append(dst, r.ID+b.machine, text(r.Host), text(r.CPU), text(r.GPU), text(r.Arch), r.Units.any(),
-		r.ClockHz.any(), r.MemHz.any(), r.MemBytes.any(), text(r.Driver), b.run+1)
+func (r *Machine) row(dst []any) []any {
+	return append(dst, r.ID, text(r.Host), text(r.CPU), text(r.GPU), text(r.Arch), r.Units.any(),
+		r.ClockHz.any(), r.MemHz.any(), r.MemBytes.any(), text(r.Driver), r.run)
 }
 
 func (r *Ceiling) check() error {
@@ -50,8 +68,8 @@ func (r *Ceiling) check() error {
 	return nil
 }
 
-func (r *Ceiling) row(dst []any, b *bases) []any {
-	return append(dst, r.Machine+b.machine, moved(r.Run, b.run), r.Level, r.Value, r.Unit, r.Measured, r.ClockHz.any(), text(r.Source))
+func (r *Ceiling) row(dst []any) []any {
+	return append(dst, r.Machine, ref(r.Run), r.Level, r.Value, r.Unit, r.Measured, r.ClockHz.any(), text(r.Source))
 }
 
 func (r *Run) check() error {
@@ -61,7 +79,7 @@ func (r *Run) check() error {
 	return nil
 }
 
-func (r *Run) row(dst []any, b *bases) []any {
+func (r *Run) row(dst []any) []any {
 	var started, inclusive any
 	if r.Started.Valid {
 		started = r.Started.V.UTC()
@@ -69,7 +87,7 @@ func (r *Run) row(dst []any, b *bases) []any {
 	if r.TimeMetric != "" {
 		inclusive = r.TimeInclusive
 	}
-	return append(dst, r.ID+b.run, moved(r.Machine, b.machine), r.Tool, text(r.ToolVersion), r.Format, text(r.FormatVersion),
+	return append(dst, r.ID, ref(r.Machine), r.Tool, text(r.ToolVersion), r.Format, text(r.FormatVersion),
 		text(r.Command), text(r.EnvHash), text(r.InputHash), started, text(r.ClockPolicy), text(r.CachePolicy),
 		text(r.ReplayPolicy), r.Status, text(r.Error), text(r.TimeMetric), inclusive)
 }
@@ -81,8 +99,8 @@ func (r *Region) check() error {
 	return nil
 }
 
-func (r *Region) row(dst []any, b *bases) []any {
-	return append(dst, r.ID+b.region, r.Run+b.run, moved(r.Parent, b.region), r.Kind, r.Raw, r.Short,
+func (r *Region) row(dst []any) []any {
+	return append(dst, r.ID, r.Run, ref(r.Parent), r.Kind, r.Raw, r.Short,
 		text(r.Mangled), text(r.Module), r.Order.any())
 }
 
@@ -93,8 +111,8 @@ func (r *Launch) check() error {
 	return nil
 }
 
-func (r *Launch) row(dst []any, b *bases) []any {
-	return append(dst, r.ID+b.launch, r.Run+b.run, r.Region+b.region, r.Device.any(), r.Context.any(), r.Stream.any(),
+func (r *Launch) row(dst []any) []any {
+	return append(dst, r.ID, r.Run, r.Region, r.Device.any(), r.Context.any(), r.Stream.any(),
 		r.PID.any(), r.Rank.any(), r.Thread.any(),
 		r.Grid[0].any(), r.Grid[1].any(), r.Grid[2].any(), r.Block[0].any(), r.Block[1].any(), r.Block[2].any(),
 		r.Regs.any(), r.Smem.any(), r.Sequence.any(), text(r.ToolID), r.StartNs.any(), r.DurNs.any())
@@ -107,8 +125,8 @@ func (r *Counter) check() error {
 	return nil
 }
 
-func (r *Counter) row(dst []any, b *bases) []any {
-	return append(dst, r.Run+b.run, r.Region+b.region, moved(r.Launch, b.launch), r.Metric, text(r.Instance), r.Value.any(),
+func (r *Counter) row(dst []any) []any {
+	return append(dst, r.Run, r.Region, ref(r.Launch), r.Metric, text(r.Instance), r.Value.any(),
 		text(r.Unit), text(r.RawValue), text(r.RawUnit), r.Coverage.any(), r.Status)
 }
 
@@ -119,8 +137,8 @@ func (r *Code) check() error {
 	return nil
 }
 
-func (r *Code) row(dst []any, b *bases) []any {
-	return append(dst, r.ID+b.code, r.Run+b.run, r.Region+b.region, r.ISA, r.Offset.any(), text(r.Opcode), text(r.Text),
+func (r *Code) row(dst []any) []any {
+	return append(dst, r.ID, r.Run, r.Region, r.ISA, r.Offset.any(), text(r.Opcode), text(r.Text),
 		text(r.File), r.Line.any(), r.InlineDepth.any())
 }
 
@@ -131,8 +149,8 @@ func (r *StaticFeature) check() error {
 	return nil
 }
 
-func (r *StaticFeature) row(dst []any, b *bases) []any {
-	return append(dst, r.Run+b.run, r.Region+b.region, r.Name, r.Value.any())
+func (r *StaticFeature) row(dst []any) []any {
+	return append(dst, r.Run, r.Region, r.Name, r.Value.any())
 }
 
 func (r *PCSample) check() error {
@@ -142,8 +160,8 @@ func (r *PCSample) check() error {
 	return nil
 }
 
-func (r *PCSample) row(dst []any, b *bases) []any {
-	return append(dst, r.Run+b.run, r.Launch+b.launch, r.Code+b.code, r.Reason, r.Samples.any(), r.NotIssued.any())
+func (r *PCSample) row(dst []any) []any {
+	return append(dst, r.Run, r.Launch, r.Code, r.Reason, r.Samples.any(), r.NotIssued.any())
 }
 
 func (r *Telemetry) check() error {
@@ -153,8 +171,8 @@ func (r *Telemetry) check() error {
 	return nil
 }
 
-func (r *Telemetry) row(dst []any, b *bases) []any {
-	return append(dst, r.Run+b.run, r.Sensor, r.TNs, r.Value.any(), text(r.Unit), r.Kind)
+func (r *Telemetry) row(dst []any) []any {
+	return append(dst, r.Run, r.Sensor, r.TNs, r.Value.any(), text(r.Unit), r.Kind)
 }
 
 func (r *Attribute) check() error {
@@ -164,6 +182,6 @@ func (r *Attribute) check() error {
 	return nil
 }
 
-func (r *Attribute) row(dst []any, b *bases) []any {
-	return append(dst, r.Run+b.run, moved(r.Region, b.region), moved(r.Launch, b.launch), r.Name, r.Value)
+func (r *Attribute) row(dst []any) []any {
+	return append(dst, r.Run, ref(r.Region), ref(r.Launch), r.Name, r.Value)
 }
