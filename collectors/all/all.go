@@ -3,6 +3,7 @@
 package all
 
 import (
+	_ "github.com/rooflab/rooflab/collectors/cachegrind" // Cachegrind
 	_ "github.com/rooflab/rooflab/collectors/caliper"    // Caliper .cali and json-split
 	_ "github.com/rooflab/rooflab/collectors/callgrind"  // Callgrind: Valgrind, Xdebug, pprof -callgrind
 	_ "github.com/rooflab/rooflab/collectors/ncu"        // Nsight Compute CSV
