@@ -9,4 +9,5 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/ncu"        // Nsight Compute CSV
 	_ "github.com/rooflab/rooflab/collectors/perfscript" // Linux perf script
 	_ "github.com/rooflab/rooflab/collectors/rocprof"    // AMD rocprof, rocprofv2, rocprofv3
+	_ "github.com/rooflab/rooflab/collectors/run"        // live: any command
 )

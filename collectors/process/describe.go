@@ -127,8 +127,14 @@ func (s *Subject) PutAttributes(out datasets.Sink, run int64) error {
 // found from dir.
 func Find(program, dir string) (string, error) {
 	path := program
-	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
-		path = filepath.Join(dir, program)
+	if strings.Contains(program, "/") {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(abs, path)
+		}
 	}
 	found, err := exec.LookPath(path)
 	if err != nil {

@@ -63,13 +63,17 @@ type Result struct {
 	Signal   syscall.Signal // the signal that ended it, 0 where none did
 	Usage    Usage
 	LeftOver bool // processes of its group still run
+	TimedOut bool // the caller's limit ended it
 }
 
 // OK reports whether the command succeeded.
-func (r Result) OK() bool { return r.Exit == 0 && r.Signal == 0 }
+func (r Result) OK() bool { return r.Exit == 0 && r.Signal == 0 && !r.TimedOut }
 
 // String says how the command ended: "exit status 3", "signal: killed".
 func (r Result) String() string {
+	if r.TimedOut {
+		return fmt.Sprintf("the time limit, after %.3g s", r.Usage.Wall.Seconds())
+	}
 	if r.Signal != 0 {
 		return "signal: " + r.Signal.String()
 	}
@@ -117,15 +121,15 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return r, fmt.Errorf("waiting for %s: %w", c.Argv[0], err)
 	}
 	r.LeftOver = syscall.Kill(-r.PID, 0) == nil
-	if ctx.Err() != nil {
-		_ = syscall.Kill(-r.PID, syscall.SIGKILL) // whoever ignored SIGTERM
-		return r, ctx.Err()
-	}
 	var own syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
 		return r, fmt.Errorf("running %s: %w", c.Argv[0], err)
 	}
 	r.finish(cmd.ProcessState, seen, own.Maxrss*1024)
+	if ctx.Err() != nil {
+		_ = syscall.Kill(-r.PID, syscall.SIGKILL) // whoever ignored SIGTERM
+		return r, ctx.Err()
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return r, fmt.Errorf("passing on what %s reads and writes: %w", c.Argv[0], err)
