@@ -77,6 +77,8 @@ type importer struct {
 	in       io.Reader
 	out, err io.Writer
 	json     bool
+	paths    []string // to import, and whether each was found in a directory
+	found    []bool
 	files    []fileReport
 }
 
@@ -103,6 +105,9 @@ func (im *importer) all(ctx context.Context, args []string) error {
 		if err := im.argument(ctx, arg); err != nil {
 			return err
 		}
+	}
+	if err := im.flush(ctx); err != nil {
+		return err
 	}
 	failed := 0
 	for _, f := range im.files {
@@ -131,6 +136,9 @@ func (im *importer) all(ctx context.Context, args []string) error {
 // about one file.
 func (im *importer) argument(ctx context.Context, arg string) error {
 	if arg == "-" {
+		if err := im.flush(ctx); err != nil {
+			return err
+		}
 		sum, err := collectors.Import(ctx, im.store, "<stdin>", im.in, im.opt)
 		return im.report(ctx, sum, err, false)
 	}
@@ -147,16 +155,15 @@ func (im *importer) argument(ctx context.Context, arg string) error {
 			return nil
 		}
 	}
-	if err != nil {
-		return im.report(ctx, collectors.Summary{Path: arg}, err, false)
-	}
-	if !st.IsDir() {
-		return im.file(ctx, arg, false)
+	if err != nil || !st.IsDir() {
+		im.add(arg, false) // importing it says what is wrong
+		return nil
 	}
 	return filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return im.report(ctx, collectors.Summary{Path: path}, err, false)
+			im.add(path, false)
+			return nil
 		case path != arg && strings.HasPrefix(d.Name(), "."):
 			if d.IsDir() {
 				return filepath.SkipDir
@@ -166,13 +173,28 @@ func (im *importer) argument(ctx context.Context, arg string) error {
 			return nil
 		}
 		st, err := os.Stat(path) // the file, where path is a link
-		if err != nil {
-			return im.report(ctx, collectors.Summary{Path: path}, err, false)
-		}
-		if !st.Mode().IsRegular() || im.isStore(st) {
+		if err == nil && (!st.Mode().IsRegular() || im.isStore(st)) {
 			return nil
 		}
-		return im.file(ctx, path, true)
+		im.add(path, true)
+		return nil
+	})
+}
+
+// add notes a file to import; found says that it was found in a directory.
+func (im *importer) add(path string, found bool) {
+	im.paths = append(im.paths, path)
+	im.found = append(im.found, found)
+}
+
+// flush imports the files that were noted.
+func (im *importer) flush(ctx context.Context) error {
+	paths, found := im.paths, im.found
+	im.paths, im.found = nil, nil
+	return collectors.ImportFiles(ctx, im.store, paths, im.opt, func(sum collectors.Summary, err error) error {
+		is := found[0]
+		found = found[1:]
+		return im.report(ctx, sum, err, is)
 	})
 }
 
@@ -184,11 +206,6 @@ func (im *importer) isStore(st os.FileInfo) bool {
 		}
 	}
 	return false
-}
-
-func (im *importer) file(ctx context.Context, path string, found bool) error {
-	sum, err := collectors.ImportFile(ctx, im.store, path, im.opt)
-	return im.report(ctx, sum, err, found)
 }
 
 // report notes what became of a file; found says that it was found in a
