@@ -34,6 +34,7 @@ func ShortName(raw string) string {
 		name = name[:i]
 	}
 	name = strings.TrimSuffix(name, ".kd")
+	name = cutHash(name)
 	name = cutParameters(name)
 	name = cutTemplate(name)
 	name = lastPart(name)
@@ -41,6 +42,15 @@ func ShortName(raw string) string {
 		return strings.TrimSpace(raw)
 	}
 	return name
+}
+
+// cutHash cuts the hash that Rust's legacy mangling puts behind a path.
+func cutHash(s string) string {
+	i := strings.LastIndex(s, "::h")
+	if i <= 0 || len(s)-i != len("::h")+16 || strings.Trim(s[i+3:], "0123456789abcdef") != "" {
+		return s
+	}
+	return s[:i]
 }
 
 // cutParameters cuts the parameter list: the first parenthesis outside

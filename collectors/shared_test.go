@@ -25,8 +25,10 @@ func TestShortNameKeepsOnlyTheName(t *testing.T) {
 		"":                                                                       "",
 		"Foo::operator()(int)":                                                   "operator()",
 		"regexp/syntax.(*parser).push":                                           "regexp/syntax.(*parser).push",
-		"Base_CUDA":                                                              "Base_CUDA",
-		"lulesh.cycle":                                                           "lulesh.cycle",
+		"emulator::main::hc2aaa9b4591a10c7":                                      "main",
+		"_$LT$u8$u20$as$u20$core..clone..Clone$GT$::clone::h7bfab8630dda96cf":    "clone",
+		"Base_CUDA":    "Base_CUDA",
+		"lulesh.cycle": "lulesh.cycle",
 	} {
 		if got := collectors.ShortName(raw); got != want {
 			t.Errorf("ShortName(%q) = %q, want %q", raw, got, want)
