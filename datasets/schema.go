@@ -6,7 +6,11 @@ import (
 )
 
 // SchemaVersion is the version of the schema that this package writes.
-const SchemaVersion = 2
+const SchemaVersion = 3
+
+// readableFrom is the oldest version whose stores can be read as they are:
+// since then no table has lost or gained a column.
+const readableFrom = 1
 
 // migrations lead from one version of the schema to the next: the first makes
 // version 1 out of an empty store. A released migration is never changed; a
@@ -68,12 +72,26 @@ var migrations = []struct {
 		`DROP TABLE run`,
 		`ALTER TABLE run_2 RENAME TO run`,
 	}},
+	{"machines of equal facts are one; where every run came from, as a view", []string{
+		`CREATE TEMP TABLE same_machine AS SELECT id, min(id) OVER (
+			PARTITION BY host, cpu, gpu, arch, units, clock_hz, mem_hz, mem_bytes, driver) AS first FROM machine`,
+		`UPDATE run SET machine_id = s.first FROM same_machine s WHERE s.id = run.machine_id AND s.id <> s.first`,
+		`UPDATE ceiling SET machine_id = s.first FROM same_machine s WHERE s.id = ceiling.machine_id AND s.id <> s.first`,
+		`DELETE FROM machine WHERE id IN (SELECT id FROM same_machine WHERE id <> first)`,
+		`DROP TABLE same_machine`,
+		`CREATE VIEW provenance AS ` + provenance,
+	}},
 }
 
 // Tables are the names of the schema's tables, without the bookkeeping of
 // migrations, in the order in which a reader meets them.
 var Tables = []string{"machine", "ceiling", "run", "region", "launch", "counter", "code",
 	"static_feature", "pc_sample", "telemetry", "attribute", "artefact"}
+
+// provenance is the query behind the view of that name.
+const provenance = `SELECT r.id AS run_id, r.tool, r.tool_version, r.format, r.status, a.path, a.sha256, a.bytes,
+	a.kind AS parser, a.parser_version, a.imported
+	FROM run r LEFT JOIN artefact a ON a.run_id = r.id`
 
 const migrationTable = `CREATE TABLE IF NOT EXISTS schema_migration (
 	version INTEGER NOT NULL, what TEXT NOT NULL, applied TIMESTAMP NOT NULL)`

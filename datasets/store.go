@@ -20,7 +20,8 @@ type options struct {
 // Option changes how Open opens a store.
 type Option func(*options)
 
-// ReadOnly opens an existing store for reading, beside other readers.
+// ReadOnly opens an existing store for reading, beside other readers. It may
+// be one that an older rooflab wrote: it stays as it is.
 func ReadOnly(o *options) { o.ro = true }
 
 // WithDriver opens the store with the driver of that name.
@@ -63,8 +64,10 @@ func (s *Store) upgrade(ctx context.Context) error {
 		return nil
 	case s.ro && v == 0:
 		return fmt.Errorf("opening store %s: it holds no rooflab schema: import something into it first", s.path)
+	case s.ro && v >= readableFrom:
+		return nil // an archive that nobody may write to is still read
 	case s.ro:
-		return fmt.Errorf("opening store %s: its schema version %d is older than %d: open it once for writing to bring it up to date", s.path, v, SchemaVersion)
+		return fmt.Errorf("opening store %s: its schema version %d is older than %d: open it once for writing to bring it up to date", s.path, v, readableFrom)
 	}
 	if err := migrate(ctx, s.conn, v); err != nil {
 		return fmt.Errorf("opening store %s: %w", s.path, err)
