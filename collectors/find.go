@@ -81,7 +81,7 @@ func ImportFirst(ctx context.Context, store *datasets.Store, tool, dir string) (
 		if f.Format.Name != tool && !strings.HasPrefix(f.Format.Name, tool+"-") {
 			continue
 		}
-		sum, err := ImportFile(ctx, store, f.Path, Options{Format: f.Format.Name})
+		sum, err := ImportFile(ctx, store, f.Path, Options{Format: f.Format.Name, Found: true})
 		some := false
 		if err == nil {
 			some, err = counted(ctx, store, append(sum.Runs, sum.Run()))

@@ -38,6 +38,9 @@ func (s Summary) Run() int64 {
 // Options say how to import.
 type Options struct {
 	Format string // name of the format; empty to detect it
+	// Found says that the file was met in a folder rather than named by
+	// anybody: Input.Found tells parsers.
+	Found bool
 }
 
 // ImportFile imports a file into a store, as Import does.
@@ -100,6 +103,7 @@ func recognise(path string, file bool, r io.Reader, opt Options) (*Input, Format
 		return nil, Format{}, sum, err
 	}
 	sum.Format = format.Name
+	in.found = opt.Found
 	if file {
 		in.attach(path, format)
 	}

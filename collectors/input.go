@@ -35,6 +35,7 @@ type Input struct {
 	buf    []byte
 	path   string   // of the file, where it is one
 	parts  []string // files beside it that belong to the profile
+	found  bool
 
 	partSums []datasets.Artefact // of the parts, once Sum was called
 }

@@ -63,6 +63,12 @@ func (in *Input) Parts() []string {
 	return names
 }
 
+// Found reports whether the file was met in a folder rather than named. A file
+// that is of use by itself, and also a part of the profile beside it, is
+// imported when it is named, and returns a *PartError when it was found: the
+// main file brings it in.
+func (in *Input) Found() bool { return in.found }
+
 // attach tells the input which file it is, and finds its other parts.
 func (in *Input) attach(path string, f Format) {
 	st, err := os.Stat(path)

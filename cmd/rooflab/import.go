@@ -191,11 +191,22 @@ func (im *importer) add(path string, found bool) {
 func (im *importer) flush(ctx context.Context) error {
 	paths, found := im.paths, im.found
 	im.paths, im.found = nil, nil
-	return collectors.ImportFiles(ctx, im.store, paths, im.opt, func(sum collectors.Summary, err error) error {
-		is := found[0]
-		found = found[1:]
-		return im.report(ctx, sum, err, is)
-	})
+	for len(paths) > 0 {
+		opt := im.opt
+		opt.Found = found[0]
+		n := 1 // how many of the same kind follow each other
+		for n < len(paths) && found[n] == opt.Found {
+			n++
+		}
+		err := collectors.ImportFiles(ctx, im.store, paths[:n], opt, func(sum collectors.Summary, err error) error {
+			return im.report(ctx, sum, err, opt.Found)
+		})
+		if err != nil {
+			return err
+		}
+		paths, found = paths[n:], found[n:]
+	}
+	return nil
 }
 
 // isStore reports whether a file is the store itself, or its journal.

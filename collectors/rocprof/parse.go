@@ -30,7 +30,7 @@ type event struct {
 }
 
 type value struct {
-	metric, raw, rawUnit, unit string
+	metric, instance, raw, rawUnit, unit string
 	num                        datasets.Null[float64]
 }
 
@@ -49,6 +49,7 @@ type parser struct {
 	launches map[string]int // by key
 	names    []string       // of the launches that have a key
 	starts   []int64
+	extern   [][2]int64 // times from elsewhere
 	partial  bool // some launch has no start
 	places   []int64
 	count    int
@@ -63,16 +64,25 @@ type parser struct {
 }
 
 func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
-	return Tables(ctx, in, out, "rocprof", nil)
+	return Table(ctx, in, out, Options{Tool: "rocprof"})
 }
 
-// Tables reads a table of dispatches or events into a run of a tool. more, if
-// it is not nil, is called once before the run goes out: it may fill in run
-// and machine and emit what belongs to them.
-func Tables(ctx context.Context, in *collectors.Input, out *collectors.Output, tool string, more func(*datasets.Run, *datasets.Machine) error) error {
+// Options change how a table is read, for tools that write such tables too.
+type Options struct {
+	Tool string
+	// Times, if it is not nil, are the start and the end of the dispatches in
+	// the order of the rows, in ns, for tables without times.
+	Times [][2]int64
+	// Finish, if it is not nil, is called once before the run goes out: it may
+	// fill in run and machine and emit what belongs to them.
+	Finish func(*datasets.Run, *datasets.Machine) error
+}
+
+// Table reads a table of dispatches or events into a run.
+func Table(ctx context.Context, in *collectors.Input, out *collectors.Output, opt Options) error {
 	return in.WithFile(func(path string) error {
-		p := &parser{out: out, launches: map[string]int{}, seen: map[string]int{}, regions: map[string]int64{}, warned: map[string]bool{},
-			run:     datasets.Run{ID: runID, Tool: tool, Status: datasets.RunOK},
+		p := &parser{out: out, extern: opt.Times, launches: map[string]int{}, seen: map[string]int{}, regions: map[string]int64{}, warned: map[string]bool{},
+			run:     datasets.Run{ID: runID, Tool: opt.Tool, Status: datasets.RunOK},
 			machine: datasets.Machine{ID: machineID}}
 		if err := p.pass(ctx, in.Name, path); err != nil {
 			return err
@@ -82,13 +92,14 @@ func Tables(ctx context.Context, in *collectors.Input, out *collectors.Output, t
 		if err := p.pass(ctx, in.Name, path); err != nil {
 			return err
 		}
-		if more != nil {
-			if err := more(&p.run, &p.machine); err != nil {
-				return err
-			}
-		}
 		if err := p.agentsPart(in); err != nil {
 			return err
+		}
+		p.describe()
+		if opt.Finish != nil {
+			if err := opt.Finish(&p.run, &p.machine); err != nil {
+				return err
+			}
 		}
 		return p.finish()
 	})
@@ -326,14 +337,14 @@ func (p *parser) add(e *event) error {
 	}
 	if !known {
 		for _, v := range e.fixed {
-			if err := p.counter(region, id, v, ""); err != nil {
+			if err := p.counter(region, id, v, v.instance); err != nil {
 				return err
 			}
 		}
 	}
 	for _, v := range e.values {
-		instance := ""
-		if e.key != "" {
+		instance := v.instance
+		if e.key != "" && instance == "" {
 			k := strconv.FormatInt(id, 10) + " " + v.metric
 			if p.seen[k]++; p.seen[k] > 1 {
 				instance = "#" + strconv.Itoa(p.seen[k])
@@ -383,7 +394,8 @@ func (p *parser) attribute(name, value string) error {
 	return p.out.Put(&datasets.Attribute{Run: runID, Name: name, Value: value})
 }
 
-func (p *parser) finish() error {
+// describe fills in the run.
+func (p *parser) describe() {
 	p.run.Format = map[kind]string{kindDispatches: "rocprof-dispatches", kindKernels: "rocprofv3-kernel-trace", kindCounters: "rocprofv3-counter-collection",
 		kindCalls: "rocprof-api-trace", kindCopies: "rocprofv3-memory-copy-trace", kindMemory: "rocprofv3-memory-trace", kindStats: "rocprof-stats", kindAgents: "rocprofv3-agent-info"}[p.kind]
 	if p.kind == kindDispatches {
@@ -402,6 +414,9 @@ func (p *parser) finish() error {
 		p.run.Status, p.run.Error = datasets.RunEmpty, "the table has a header and no rows: nothing ran on the GPU, or the filters of the profiler left nothing"
 		p.out.Warn(0, 0, "nothing was measured: %s", p.run.Error)
 	}
+}
+
+func (p *parser) finish() error {
 	if p.grid != "" {
 		if err := p.attribute("grid", p.grid); err != nil {
 			return err

@@ -94,21 +94,29 @@ func kindOf(h *delimited.Header) kind {
 const headerLines = 200
 
 func detect(h collectors.Head) collectors.Confidence {
-	if header(h) != nil {
+	if Header(h) != nil {
 		return collectors.Certain
 	}
 	return collectors.No
 }
 
-func header(h collectors.Head) *delimited.Header {
+// Header returns the header of the table of dispatches or events that a file
+// is, as far as the file's head shows it; nil where it is none.
+func Header(h collectors.Head) *delimited.Header {
 	rest := h.Bytes
 	for range headerLines {
 		line, more, ended := bytes.Cut(rest, []byte("\n"))
-		if len(line) == 0 && !ended || !ended && !h.Whole {
+		if len(line) == 0 && !ended {
 			return nil
+		}
+		if !ended && !h.Whole { // counters of many channels make headers longer than the head
+			line = line[:max(bytes.LastIndexByte(line, ','), 0)]
 		}
 		if c := asHeader(strings.TrimRight(string(line), "\r")); c != nil {
 			return c
+		}
+		if !ended {
+			return nil
 		}
 		rest = more
 	}

@@ -36,7 +36,7 @@ func (p *parser) row(row []delimited.Cell) error {
 		return p.r.Fault(row[max(p.head.At("kernelname", "function", "direction", "operation"), 0)], "a row without a name", "the name of a kernel, a function or an operation")
 	}
 	for i, c := range row {
-		if err := p.cell(e, delimited.Key(p.head.Cells[i].Text), p.head.Cells[i].Text, c); err != nil {
+		if err := p.cell(e, row, delimited.Key(p.head.Cells[i].Text), p.head.Cells[i].Text, c); err != nil {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func (p *parser) text(row []delimited.Cell, keys ...string) string {
 
 // cell puts what one cell says where it belongs. Names of columns that no
 // table of the profilers has for another purpose are counters.
-func (p *parser) cell(e *event, key, name string, c delimited.Cell) error {
+func (p *parser) cell(e *event, row []delimited.Cell, key, name string, c delimited.Cell) error {
 	l := &e.launch
 	switch key {
 	case "kernelname", "function", "domain", "kind", "direction", "operation", "countername", "countervalue",
@@ -103,22 +103,60 @@ func (p *parser) cell(e *event, key, name string, c delimited.Cell) error {
 		return p.id(&l.Smem, c)
 	case "vgpr", "archvgpr", "vgprcount", "archvgprcount":
 		return p.id(&l.Regs, c)
-	case "queueindex", "sig", "obj", "correlationid", "kernelid", "sourceagentid", "destinationagentid", "address", "allocflags":
+	case "correlationid":
+		if p.kind != kindDispatches && p.kind != kindKernels && p.kind != kindCounters {
+			l.ToolID = c.Text
+			return nil
+		}
+		e.attrs = append(e.attrs, [2]string{name, c.Text})
+		return nil
+	case "queueindex", "sig", "obj", "kernelid", "xccindex", "sourceagentid", "destinationagentid", "address", "allocflags":
 		if c.Text != "" {
 			e.attrs = append(e.attrs, [2]string{name, c.Text})
 		}
 		return nil
 	}
+	if base := p.again(name); base >= 0 {
+		// rocprof-compute joins the passes of a profile and numbers the ids
+		// that each of them has: they say something where they differ.
+		if c.Text != row[base].Text {
+			e.attrs = append(e.attrs, [2]string{name, c.Text})
+		}
+		return nil
+	}
+	instance := ""
+	if i := strings.IndexByte(name, '['); i > 0 && strings.HasSuffix(name, "]") {
+		name, instance = name[:i], name[i+1:len(name)-1]
+	}
 	v, err := p.number(name, c)
 	if err != nil {
 		return err
 	}
+	v.instance = instance
 	if fixed[key] {
 		e.fixed = append(e.fixed, v)
 	} else {
 		e.values = append(e.values, v)
 	}
 	return nil
+}
+
+// again returns the column which one such as "Wave_Size_1" repeats, -1 where
+// it repeats none.
+func (p *parser) again(name string) int {
+	i := strings.LastIndexByte(name, '_')
+	if i < 0 {
+		return -1
+	}
+	if _, err := strconv.ParseUint(name[i+1:], 10, 16); err != nil {
+		return -1
+	}
+	switch base := delimited.Key(name[:i]); base {
+	case "wavesize", "obj", "sig", "correlationid", "xccindex", "dispatchid", "gpuid", "queueid", "pid", "tid", "kernelname", "gridsize", "workgroupsize",
+		"ldsperworkgroup", "scratchperworkitem", "archvgpr", "accumvgpr", "sgpr", "kernelid":
+		return p.head.At(base)
+	}
+	return -1
 }
 
 // fixed are the columns that describe a dispatch and count nothing.
@@ -161,9 +199,14 @@ func (p *parser) device(e *event, name string, c delimited.Cell) error {
 	return p.r.Fault(c, "the agent is not numbered", `a number, or "Agent 4"`)
 }
 
-// times reads start and end. Counters without times have both as 0.
+// times reads start and end. A start of 0 is what the tools write where they
+// have no times.
 func (p *parser) times(e *event, row []delimited.Cell) error {
 	s, t := p.head.At("starttimestamp", "beginns"), p.head.At("endtimestamp", "endns")
+	if n := p.rows - 1; s < 0 && t < 0 && n < len(p.extern) {
+		p.time(e, p.extern[n][0], p.extern[n][1])
+		return nil
+	}
 	if s < 0 || t < 0 || row[s].Text == "" && row[t].Text == "" {
 		return nil
 	}
@@ -174,7 +217,7 @@ func (p *parser) times(e *event, row []delimited.Cell) error {
 	if err := p.id(&end, row[t]); err != nil {
 		return err
 	}
-	if start.V == 0 && end.V == 0 || !start.Valid || !end.Valid {
+	if start.V == 0 || !start.Valid || !end.Valid {
 		return nil
 	}
 	if end.V < start.V {
@@ -184,11 +227,15 @@ func (p *parser) times(e *event, row []delimited.Cell) error {
 		}
 		return err
 	}
-	e.launch.StartNs, e.launch.DurNs = start, datasets.Some(end.V-start.V)
-	ns := end.V - start.V
+	p.time(e, start.V, end.V)
+	return nil
+}
+
+func (p *parser) time(e *event, start, end int64) {
+	ns := end - start
+	e.launch.StartNs, e.launch.DurNs = datasets.Some(start), datasets.Some(ns)
 	p.timed = true
 	e.fixed = append(e.fixed, value{metric: "duration", raw: strconv.FormatInt(ns, 10), rawUnit: "ns", unit: "s", num: datasets.Some(seconds(ns))})
-	return nil
 }
 
 // seconds is the float64 nearest to some nanoseconds.
