@@ -3,11 +3,14 @@
 package all
 
 import (
-	_ "github.com/rooflab/rooflab/collectors/cachegrind" // Cachegrind
-	_ "github.com/rooflab/rooflab/collectors/caliper"    // Caliper .cali and json-split
-	_ "github.com/rooflab/rooflab/collectors/callgrind"  // Callgrind: Valgrind, Xdebug, pprof -callgrind
-	_ "github.com/rooflab/rooflab/collectors/ncu"        // Nsight Compute CSV
-	_ "github.com/rooflab/rooflab/collectors/perfscript" // Linux perf script
-	_ "github.com/rooflab/rooflab/collectors/rocprof"    // AMD rocprof, rocprofv2, rocprofv3
-	_ "github.com/rooflab/rooflab/collectors/run"        // live: any command
+	_ "github.com/rooflab/rooflab/collectors/cachegrind"     // Cachegrind
+	_ "github.com/rooflab/rooflab/collectors/caliper"        // Caliper .cali and json-split
+	_ "github.com/rooflab/rooflab/collectors/callgrind"      // Callgrind: Valgrind, Xdebug, pprof -callgrind
+	_ "github.com/rooflab/rooflab/collectors/ncu"            // Nsight Compute CSV
+	_ "github.com/rooflab/rooflab/collectors/opencl"         // live: OpenCL kernels
+	_ "github.com/rooflab/rooflab/collectors/perfscript"     // Linux perf script
+	_ "github.com/rooflab/rooflab/collectors/published"      // tables of published data sets
+	_ "github.com/rooflab/rooflab/collectors/rocprof"        // AMD rocprof, rocprofv2, rocprofv3
+	_ "github.com/rooflab/rooflab/collectors/rocprofcompute" // ROCm Compute Profiler (Omniperf)
+	_ "github.com/rooflab/rooflab/collectors/run"            // live: any command
 )
