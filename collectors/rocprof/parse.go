@@ -23,7 +23,7 @@ type event struct {
 	kind   string
 	module string
 	launch datasets.Launch
-	key    string // of the launch, where several rows may tell of one
+	key    string  // of the launch, where several rows may tell of one
 	fixed  []value // what is said again in every row of a dispatch
 	values []value
 	attrs  [][2]string
@@ -31,7 +31,7 @@ type event struct {
 
 type value struct {
 	metric, instance, raw, rawUnit, unit string
-	num                        datasets.Null[float64]
+	num                                  datasets.Null[float64]
 }
 
 // parser reads one table. It reads it twice: first to know the order in which
@@ -50,7 +50,7 @@ type parser struct {
 	names    []string       // of the launches that have a key
 	starts   []int64
 	extern   [][2]int64 // times from elsewhere
-	partial  bool // some launch has no start
+	partial  bool       // some launch has no start
 	places   []int64
 	count    int
 	seen     map[string]int // how often a launch had a metric
