@@ -6,6 +6,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/cachegrind"     // Cachegrind
 	_ "github.com/rooflab/rooflab/collectors/caliper"        // Caliper .cali and json-split
 	_ "github.com/rooflab/rooflab/collectors/callgrind"      // Callgrind: Valgrind, Xdebug, pprof -callgrind
+	_ "github.com/rooflab/rooflab/collectors/chrometrace"    // Trace Event Format: Chrome, Perfetto, PyTorch profiler
 	_ "github.com/rooflab/rooflab/collectors/ncu"            // Nsight Compute CSV
 	_ "github.com/rooflab/rooflab/collectors/opencl"         // live: OpenCL kernels
 	_ "github.com/rooflab/rooflab/collectors/perfscript"     // Linux perf script
