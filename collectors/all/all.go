@@ -7,9 +7,11 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/caliper"        // Caliper .cali and json-split
 	_ "github.com/rooflab/rooflab/collectors/callgrind"      // Callgrind: Valgrind, Xdebug, pprof -callgrind
 	_ "github.com/rooflab/rooflab/collectors/chrometrace"    // Trace Event Format: Chrome, Perfetto, PyTorch profiler
+	_ "github.com/rooflab/rooflab/collectors/machine"        // live: this machine and its ceilings
 	_ "github.com/rooflab/rooflab/collectors/ncu"            // Nsight Compute CSV
 	_ "github.com/rooflab/rooflab/collectors/opencl"         // live: OpenCL kernels
 	_ "github.com/rooflab/rooflab/collectors/perfscript"     // Linux perf script
+	_ "github.com/rooflab/rooflab/collectors/perfstat"       // Linux perf stat
 	_ "github.com/rooflab/rooflab/collectors/published"      // tables of published data sets
 	_ "github.com/rooflab/rooflab/collectors/rocprof"        // AMD rocprof, rocprofv2, rocprofv3
 	_ "github.com/rooflab/rooflab/collectors/rocprofcompute" // ROCm Compute Profiler (Omniperf)

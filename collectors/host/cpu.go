@@ -140,17 +140,7 @@ func (s System) clock(cpuinfo map[string]string, model string) (hz float64, from
 // quota is how many processors' time the control group of this process may
 // take, 0 where there is no limit.
 func (s System) quota() float64 {
-	group2, group1 := "", ""
-	for _, line := range strings.Split(s.text("/proc/self/cgroup"), "\n") {
-		f := strings.SplitN(line, ":", 3)
-		switch {
-		case len(f) != 3:
-		case f[0] == "0":
-			group2 = f[2]
-		case strings.Contains(","+f[1]+",", ",cpu,"):
-			group1 = f[2]
-		}
-	}
+	group2, group1 := s.groups("cpu")
 	least := 0.0
 	note := func(q, p string) {
 		quota, err := strconv.ParseFloat(q, 64)
@@ -169,6 +159,22 @@ func (s System) quota() float64 {
 		note(s.text(dir+"/cpu.cfs_quota_us"), s.text(dir+"/cpu.cfs_period_us"))
 	}
 	return least
+}
+
+// groups returns the control group of this process for a controller: in the
+// unified hierarchy, and in the controller's own one.
+func (s System) groups(controller string) (unified, own string) {
+	for _, line := range strings.Split(s.text("/proc/self/cgroup"), "\n") {
+		f := strings.SplitN(line, ":", 3)
+		switch {
+		case len(f) != 3:
+		case f[0] == "0":
+			unified = f[2]
+		case strings.Contains(","+f[1]+",", ","+controller+","):
+			own = f[2]
+		}
+	}
+	return unified, own
 }
 
 // up is the control group above g, "" above the root.
@@ -259,4 +265,23 @@ func parseSize(s string) int64 {
 		return 0
 	}
 	return n * unit
+}
+
+// MemoryLimit is how much memory the control group of this process may take,
+// 0 where there is no limit.
+func (s System) MemoryLimit() int64 {
+	least := int64(0)
+	note := func(n int64, ok bool) {
+		if ok && n > 0 && n < 1<<60 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	group2, group1 := s.groups("memory")
+	for g := group2; g != ""; g = up(g) {
+		note(s.number("/sys/fs/cgroup" + path.Join("/", g) + "/memory.max"))
+	}
+	for g := group1; g != ""; g = up(g) {
+		note(s.number("/sys/fs/cgroup/memory" + path.Join("/", g) + "/memory.limit_in_bytes"))
+	}
+	return least
 }

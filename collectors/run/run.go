@@ -88,7 +88,7 @@ func (o *options) collect(ctx context.Context, job collectors.Job, out *collecto
 	if err != nil {
 		return err
 	}
-	run := subject.Run("rooflab-run", "", "run")
+	run := subject.Run("rooflab", "", "run")
 	run.TimeMetric, run.TimeInclusive = "time.wall", true
 	var results []process.Result
 	for i := range o.warmup + o.repeats {

@@ -1,0 +1,5 @@
+//go:build !amd64 || !goexperiment.simd
+
+package machine
+
+func kernelSets() []kernelSet { return []kernelSet{scalarSet()} }
