@@ -11,8 +11,8 @@ import (
 // Keys returns the key of each measurement on an axis:
 //
 //   - ByKernel: the kernel's short name.
-//   - ByProgram: the attribute "program" of the run, else the program of the
-//     run's command line without its folder.
+//   - ByProgram: the attribute "program" of the region, else of the run, else
+//     the program of the run's command line without its folder.
 //   - ByMachine: the name of the GPU, else of the CPU, that the run was on.
 //   - ByInput: the run's input hash, the arguments of its command line, and the
 //     launch's grid and block, all that is known of them.
@@ -22,6 +22,10 @@ import (
 // names its run: silently lumped together, such rows would make a wrong split.
 func Keys(ctx context.Context, store *datasets.Store, ms []datasets.Measurement, by Axis) ([]string, error) {
 	runs, err := facts(ctx, store)
+	var programs map[int64]string
+	if err == nil && by == ByProgram {
+		programs, err = regionPrograms(ctx, store)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("splitting by %s: %w", by, err)
 	}
@@ -33,7 +37,9 @@ func Keys(ctx context.Context, store *datasets.Store, ms []datasets.Measurement,
 		case ByKernel:
 			keys[i] = m.Kernel
 		case ByProgram:
-			keys[i] = run.program
+			if keys[i] = programs[m.Region]; keys[i] == "" {
+				keys[i] = run.program
+			}
 		case ByMachine:
 			keys[i] = run.machine
 		case ByInput:
@@ -83,6 +89,23 @@ func facts(ctx context.Context, store *datasets.Store) (map[int64]runFacts, erro
 		}
 		f.arguments = arguments
 		out[id] = f
+	}
+	return out, rows.Err()
+}
+
+// regionPrograms are the programs that regions are said to be of.
+func regionPrograms(ctx context.Context, store *datasets.Store) (map[int64]string, error) {
+	rows, err := store.Rows(ctx, `SELECT region_id, value FROM attribute WHERE name = 'program' AND region_id IS NOT NULL AND launch_id IS NULL`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[int64]string{}
+	for rows.Next() {
+		v := rows.Values()
+		if id, ok := v[0].(int64); ok {
+			out[id], _ = v[1].(string)
+		}
 	}
 	return out, rows.Err()
 }
