@@ -82,6 +82,8 @@ type Rows interface {
 type LockedError struct {
 	Path   string
 	Holder string // who holds it, as far as the engine says ("rooflab (PID 1234)")
+	// ReadOnly says that it was to be opened for reading: the other one writes.
+	ReadOnly bool
 	Err    error
 }
 
@@ -90,8 +92,12 @@ func (e *LockedError) Error() string {
 	if e.Holder != "" {
 		who += ", " + e.Holder + ","
 	}
-	return fmt.Sprintf("opening store %s: %s has it open for writing; a store has one writing process, and no reader beside it: "+
-		"close it there (store.Close(), or end that process or notebook session) and try again, or work on a copy of the file", e.Path, who)
+	what := "for reading or writing"
+	if e.ReadOnly {
+		what = "for writing"
+	}
+	return fmt.Sprintf("opening store %s: %s has it open %s; a store has one writing process, and no reader beside it: "+
+		"close it there (store.Close(), or end that process or notebook session) and try again, or work on a copy of the file", e.Path, who, what)
 }
 
 func (e *LockedError) Unwrap() error { return e.Err }

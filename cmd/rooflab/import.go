@@ -28,8 +28,8 @@ func importCommand() *cobra.Command {
 		Short: "Bring profiles into a store; their formats are detected",
 		Long: `Import profiles into a store (a DuckDB file, made when it is not there).
 
-PATH is a file, a directory (all files below it whose format is known), a glob
-pattern, or - for standard input. gzip is undone. Each file is one transaction:
+PATH is a file, a directory (all files below it whose format is known), a folder
+of rooflab export, a glob pattern, or - for standard input. gzip is undone. Each file is one transaction:
 it is imported as a whole or, after an error, not at all; the other files are
 imported still. A file whose content is in the store already changes nothing.
 
@@ -169,6 +169,11 @@ func (im *importer) argument(ctx context.Context, arg string) error {
 				return filepath.SkipDir
 			}
 			return nil
+		case d.IsDir() && datasets.IsParquet(path):
+			if err := im.parquet(ctx, path); err != nil {
+				return err
+			}
+			return filepath.SkipDir
 		case d.IsDir():
 			return nil
 		}
@@ -207,6 +212,19 @@ func (im *importer) flush(ctx context.Context) error {
 		paths, found = paths[n:], found[n:]
 	}
 	return nil
+}
+
+// parquet imports a folder that rooflab export wrote.
+func (im *importer) parquet(ctx context.Context, dir string) error {
+	if err := im.flush(ctx); err != nil {
+		return err
+	}
+	done, err := im.store.ImportParquet(ctx, dir)
+	sum := collectors.Summary{Path: dir, Format: "rooflab-parquet", Runs: done.Runs, Rows: done.Rows}
+	if err == nil && len(done.Runs) == 0 {
+		return im.note(fileReport{Path: dir, Format: sum.Format, Status: "unchanged", Reason: fmt.Sprintf("its %d runs are in the store already", done.Unchanged)})
+	}
+	return im.report(ctx, sum, err, false)
 }
 
 // isStore reports whether a file is the store itself, or its journal.
@@ -248,6 +266,10 @@ func (im *importer) report(ctx context.Context, sum collectors.Summary, err erro
 	case sum.Duplicate != nil:
 		r.Status, r.Reason = "unchanged", fmt.Sprintf("its content is in the store already, as run %d, imported from %s", sum.Duplicate.Run, sum.Duplicate.Earlier)
 	}
+	return im.note(r)
+}
+
+func (im *importer) note(r fileReport) error {
 	im.files = append(im.files, r)
 	if !im.json {
 		im.print(r)

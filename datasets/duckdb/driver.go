@@ -104,12 +104,12 @@ func openFile(ctx context.Context, path, key string, ro bool) (*database, error)
 	// Extensions are never fetched behind the user's back.
 	c, err := duckdb.NewConnector(key+"?access_mode="+mode+"&autoinstall_known_extensions=false", nil)
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, openError(path, ro, err)
 	}
 	db := sql.OpenDB(c)
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
-		return nil, openError(path, err)
+		return nil, openError(path, ro, err)
 	}
 	d := &database{path: path, ro: ro, db: db, write: make(chan struct{}, 1)}
 	d.write <- struct{}{}
@@ -118,9 +118,9 @@ func openFile(ctx context.Context, path, key string, ro bool) (*database, error)
 
 var holder = regexp.MustCompile(`(?s)Conflicting lock is held in (.*? \(PID \d+\))`)
 
-func openError(path string, err error) error {
+func openError(path string, ro bool, err error) error {
 	if msg := err.Error(); strings.Contains(msg, "Could not set lock on file") {
-		locked := &datasets.LockedError{Path: path, Err: err}
+		locked := &datasets.LockedError{Path: path, ReadOnly: ro, Err: err}
 		if m := holder.FindStringSubmatch(msg); m != nil {
 			locked.Holder = m[1]
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,9 +19,7 @@ import (
 )
 
 // A test that needs a second process runs this binary again, with the role in
-// the environment: "hold" opens the store for writing, "import" puts many rows
-// into an import that it never commits. Both say when they are there, then
-// wait until their input ends.
+// the environment. It says when it is there, then waits until its input ends.
 func TestMain(m *testing.M) {
 	role := os.Getenv("DUCKDB_TEST_ROLE")
 	if role == "" {
@@ -32,24 +31,58 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// other is the second process: "hold" opens the store for writing, "read" for
+// reading, "put N" puts N launches into an import that it never commits, and
+// "commits" imports one profile after the other, saying so each time.
 func other(role, path string) error {
-	s, err := datasets.Open(path)
+	var opts []datasets.Option
+	if role == "read" {
+		opts = append(opts, datasets.ReadOnly)
+	}
+	s, err := datasets.Open(path, opts...)
 	if err != nil {
 		return err
 	}
-	if role == "import" {
+	if n, ok := strings.CutPrefix(role, "put "); ok {
 		im, err := s.Begin(context.Background())
 		if err != nil {
 			return err
 		}
-		if err := put(im, 300_000); err != nil {
+		launches, err := strconv.Atoi(n)
+		if err != nil {
+			return err
+		}
+		if err := put(im, launches); err != nil {
 			return err
 		}
 	}
+	if role == "read" {
+		df, err := s.Query(context.Background(), "SELECT count(*) AS n FROM launch")
+		if err != nil {
+			return err
+		}
+		fmt.Println(df.Col("n").Records()[0])
+	}
 	fmt.Println("ready")
+	for i := 0; role == "commits"; i++ {
+		im, err := s.Begin(context.Background())
+		if err != nil {
+			return err
+		}
+		if err := put(im, perCommit); err != nil {
+			return err
+		}
+		if err := im.Commit(datasets.Artefact{Path: "x.csv", SHA256: fmt.Sprint(os.Getpid(), i), Kind: "test", ParserVersion: 1}); err != nil {
+			return err
+		}
+		fmt.Println("committed", i)
+	}
 	_, err = bufio.NewReader(os.Stdin).ReadString('\n')
 	return err
 }
+
+// perCommit is how many launches each profile of the role "commits" has.
+const perCommit = 20_000
 
 // put puts one run with two regions, and n launches with one counter each.
 func put(im *datasets.Import, n int) error {
@@ -73,33 +106,50 @@ func put(im *datasets.Import, n int) error {
 	return nil
 }
 
-func start(t *testing.T, role, path string) (kill func()) {
+// process is a second process.
+type process struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	out *bufio.Reader
+}
+
+// start starts a process with a role and waits until it is there.
+func start(t *testing.T, role, path string) *process {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "DUCKDB_TEST_ROLE="+role, "DUCKDB_TEST_STORE="+path)
-	in, err := cmd.StdinPipe()
+	p := &process{t: t, cmd: exec.Command(os.Args[0])}
+	p.cmd.Env = append(os.Environ(), "DUCKDB_TEST_ROLE="+role, "DUCKDB_TEST_STORE="+path)
+	if _, err := p.cmd.StdinPipe(); err != nil { // it waits for its end
+		t.Fatal(err)
+	}
+	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	t.Cleanup(p.kill)
+	p.out = bufio.NewReader(out)
+	if role != "read" {
+		p.says("ready")
 	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("the other process says %q (%v)", line, err)
+	return p
+}
+
+// says waits for the next line.
+func (p *process) says(want string) {
+	p.t.Helper()
+	if line, err := p.out.ReadString('\n'); line != want+"\n" {
+		p.t.Fatalf("the other process says %q (%v), want %q", line, err, want)
 	}
-	kill = func() {
-		if cmd.ProcessState == nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // it was killed
-			_ = in.Close()
-		}
+}
+
+// kill ends it at once, with SIGKILL.
+func (p *process) kill() {
+	if p.cmd.ProcessState == nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait() // it was killed
 	}
-	t.Cleanup(kill)
-	return kill
 }
 
 func open(t *testing.T, path string, opts ...datasets.Option) *datasets.Store {
@@ -419,7 +469,7 @@ func TestReaderAloneCannotBecomeAWriter(t *testing.T) {
 
 func TestLockOfAnotherProcessIsSaid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.duckdb")
-	kill := start(t, "hold", path)
+	p := start(t, "hold", path)
 	for _, opts := range [][]datasets.Option{nil, {datasets.ReadOnly}} {
 		_, err := datasets.Open(path, opts...)
 		var locked *datasets.LockedError
@@ -427,27 +477,8 @@ func TestLockOfAnotherProcessIsSaid(t *testing.T) {
 			t.Errorf("opening a store that another process holds: %v", err)
 		}
 	}
-	kill()
+	p.kill()
 	open(t, path)
-}
-
-func TestProcessKilledWhileImportingLeavesTheStoreAsItWas(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s.duckdb")
-	s, err := datasets.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	imported(t, s, 10, artefact)
-	before := dump(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	start(t, "import", path)()
-	s = open(t, path)
-	if got := dump(t, s); got != before {
-		t.Errorf("the store holds %d bytes of rows, before %d", len(got), len(before))
-	}
-	imported(t, s, 3, datasets.Artefact{Path: "b", SHA256: "bb", Kind: "test", ParserVersion: 1})
 }
 
 func TestNewerSchemaIsRefused(t *testing.T) {
