@@ -43,7 +43,7 @@ func Keys(ctx context.Context, store *datasets.Store, ms []datasets.Measurement,
 		case ByMachine:
 			keys[i] = run.machine
 		case ByInput:
-			keys[i] = strings.Trim(fmt.Sprint(run.input, " ", run.arguments, " ", dims(m.Grid), dims(m.Block)), " ")
+			keys[i] = strings.Join(strings.Fields(strings.Join([]string{run.input, run.arguments, dims(m.Grid), dims(m.Block)}, " ")), " ")
 		case ByRow:
 			keys[i] = fmt.Sprint("row ", i)
 		default:
