@@ -7,6 +7,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/caliper"        // Caliper .cali and json-split
 	_ "github.com/rooflab/rooflab/collectors/callgrind"      // Callgrind: Valgrind, Xdebug, pprof -callgrind
 	_ "github.com/rooflab/rooflab/collectors/chrometrace"    // Trace Event Format: Chrome, Perfetto, PyTorch profiler
+	_ "github.com/rooflab/rooflab/collectors/kerneltuner"    // Kernel Tuner caches, T4 results, T1 descriptions
 	_ "github.com/rooflab/rooflab/collectors/machine"        // live: this machine and its ceilings
 	_ "github.com/rooflab/rooflab/collectors/ncu"            // Nsight Compute CSV
 	_ "github.com/rooflab/rooflab/collectors/opencl"         // live: OpenCL kernels
@@ -16,4 +17,5 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/rocprof"        // AMD rocprof, rocprofv2, rocprofv3
 	_ "github.com/rooflab/rooflab/collectors/rocprofcompute" // ROCm Compute Profiler (Omniperf)
 	_ "github.com/rooflab/rooflab/collectors/run"            // live: any command
+	_ "github.com/rooflab/rooflab/collectors/valgrind"       // live: Callgrind and Cachegrind
 )
