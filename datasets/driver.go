@@ -84,7 +84,7 @@ type LockedError struct {
 	Holder string // who holds it, as far as the engine says ("rooflab (PID 1234)")
 	// ReadOnly says that it was to be opened for reading: the other one writes.
 	ReadOnly bool
-	Err    error
+	Err      error
 }
 
 func (e *LockedError) Error() string {
