@@ -25,6 +25,7 @@ import (
 type Subject struct {
 	Machine    datasets.Machine
 	Command    string
+	Program    string // its base name
 	EnvHash    string // SHA-256 over Env
 	InputHash  string // SHA-256 over the program and the inputs; "" where there is no command
 	Env        []string
@@ -58,6 +59,7 @@ func Describe(ctx context.Context, job collectors.Job, inputs ...string) (*Subje
 			return nil, err
 		}
 		files = append(files, program)
+		s.Program = filepath.Base(job.Command[0])
 		s.add("executable", program)
 	}
 	files = append(files, inputs...)

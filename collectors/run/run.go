@@ -98,7 +98,7 @@ func (o *options) collect(ctx context.Context, job collectors.Job, out *collecto
 		}
 		if i < o.warmup {
 			if !r.OK() {
-				return o.emit(out, subject, job.Command[0], failed(run, fmt.Sprintf("warm-up %d of %d", i+1, o.warmup), r), nil)
+				return o.emit(out, subject, failed(run, fmt.Sprintf("warm-up %d of %d", i+1, o.warmup), r), nil)
 			}
 			continue
 		}
@@ -116,7 +116,7 @@ func (o *options) collect(ctx context.Context, job collectors.Job, out *collecto
 			break
 		}
 	}
-	return o.emit(out, subject, job.Command[0], run, results)
+	return o.emit(out, subject, run, results)
 }
 
 func failed(run datasets.Run, which string, r process.Result) datasets.Run {
@@ -172,7 +172,7 @@ func seek(s io.Seeker, ok bool) (int64, error) {
 	return s.Seek(0, io.SeekStart)
 }
 
-func (o *options) emit(out *collectors.Output, subject *process.Subject, command string, run datasets.Run, results []process.Result) error {
+func (o *options) emit(out *collectors.Output, subject *process.Subject, run datasets.Run, results []process.Result) error {
 	if err := subject.Put(out, run); err != nil {
 		return err
 	}
@@ -184,25 +184,19 @@ func (o *options) emit(out *collectors.Output, subject *process.Subject, command
 	if len(results) == 0 {
 		return nil
 	}
-	program := filepath.Base(command)
-	if err := out.Put(&datasets.Region{ID: 1, Run: 1, Kind: datasets.KindRange, Raw: subject.Command, Short: program}); err != nil {
+	if err := subject.PutLaunches(out, results...); err != nil {
 		return err
 	}
-	first := results[0].Start
 	for i, r := range results {
-		l := datasets.Launch{ID: int64(i + 1), Run: 1, Region: 1, PID: datasets.Some(int64(r.PID)), Sequence: datasets.Some(int64(i)),
-			StartNs: datasets.Some(r.Start.Sub(first).Nanoseconds()), DurNs: datasets.Some(r.Usage.Wall.Nanoseconds())}
-		if err := out.Put(&l); err != nil {
-			return err
-		}
+		launch := int64(i + 1)
 		for _, c := range counters(r, o.sample > 0) {
-			c.Run, c.Region, c.Launch = 1, 1, l.ID
+			c.Run, c.Region, c.Launch = 1, 1, launch
 			if err := out.Put(&c); err != nil {
 				return err
 			}
 		}
 		if r.Usage.Seen && r.Usage.MaxRSS > 0 {
-			a := datasets.Attribute{Run: 1, Region: 1, Launch: l.ID, Name: "memory.rss.max.source", Value: "highest mark seen while it ran (a lower bound)"}
+			a := datasets.Attribute{Run: 1, Region: 1, Launch: launch, Name: "memory.rss.max.source", Value: "highest mark seen while it ran (a lower bound)"}
 			if err := out.Put(&a); err != nil {
 				return err
 			}
