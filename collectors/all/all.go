@@ -8,10 +8,12 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/callgrind"      // Callgrind: Valgrind, Xdebug, pprof -callgrind
 	_ "github.com/rooflab/rooflab/collectors/chrometrace"    // Trace Event Format: Chrome, Perfetto, PyTorch profiler
 	_ "github.com/rooflab/rooflab/collectors/kerneltuner"    // Kernel Tuner caches, T4 results, T1 descriptions
+	_ "github.com/rooflab/rooflab/collectors/ktt"            // Kernel Tuning Toolkit: JSON, CSV
 	_ "github.com/rooflab/rooflab/collectors/machine"        // live: this machine and its ceilings
 	_ "github.com/rooflab/rooflab/collectors/ncu"            // Nsight Compute CSV
 	_ "github.com/rooflab/rooflab/collectors/nsys"           // Nsight Systems: SQLite export, nsys stats
 	_ "github.com/rooflab/rooflab/collectors/opencl"         // live: OpenCL kernels
+	_ "github.com/rooflab/rooflab/collectors/perf"           // live: Linux perf
 	_ "github.com/rooflab/rooflab/collectors/perfscript"     // Linux perf script
 	_ "github.com/rooflab/rooflab/collectors/perfstat"       // Linux perf stat
 	_ "github.com/rooflab/rooflab/collectors/published"      // tables of published data sets
