@@ -11,12 +11,14 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/ktt"            // Kernel Tuning Toolkit: JSON, CSV
 	_ "github.com/rooflab/rooflab/collectors/machine"        // live: this machine and its ceilings
 	_ "github.com/rooflab/rooflab/collectors/ncu"            // Nsight Compute CSV
+	_ "github.com/rooflab/rooflab/collectors/ncurep"         // Nsight Compute .ncu-rep
 	_ "github.com/rooflab/rooflab/collectors/nsys"           // Nsight Systems: SQLite export, nsys stats
 	_ "github.com/rooflab/rooflab/collectors/opencl"         // live: OpenCL kernels
 	_ "github.com/rooflab/rooflab/collectors/perf"           // live: Linux perf
 	_ "github.com/rooflab/rooflab/collectors/perfscript"     // Linux perf script
 	_ "github.com/rooflab/rooflab/collectors/perfstat"       // Linux perf stat
 	_ "github.com/rooflab/rooflab/collectors/published"      // tables of published data sets
+	_ "github.com/rooflab/rooflab/collectors/rapl"           // live: energy of the processor
 	_ "github.com/rooflab/rooflab/collectors/rocprof"        // AMD rocprof, rocprofv2, rocprofv3
 	_ "github.com/rooflab/rooflab/collectors/rocprofcompute" // ROCm Compute Profiler (Omniperf)
 	_ "github.com/rooflab/rooflab/collectors/run"            // live: any command

@@ -29,9 +29,11 @@ type Command struct {
 	// Tree asks for the memory of the whole process tree, looked at this often;
 	// 0 does not look.
 	Tree time.Duration
-	// Started, where there is one, is called once the command runs. It returns
-	// soon.
-	Started func(pid int)
+	// Before, where there is one, is called just before the command begins, and
+	// After once it has ended, before anything else is done: sensors are read
+	// then. Both return soon; After is called whenever Before was without error.
+	Before func(start time.Time) error
+	After  func() error
 }
 
 // Usage is what the kernel counted of a command and of those descendants of it
@@ -103,17 +105,25 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	defer runtime.UnlockOSThread()
 
 	r := Result{Start: time.Now()}
+	if c.Before != nil {
+		if err := c.Before(r.Start); err != nil {
+			return r, err
+		}
+	}
+	after := func() error { return nil }
+	if c.After != nil {
+		after = c.After
+	}
+	r.Start = time.Now()
 	if err := cmd.Start(); err != nil {
-		return r, startError(c.Argv[0], err)
+		return r, errors.Join(startError(c.Argv[0], err), after())
 	}
 	r.PID = cmd.Process.Pid
 	watch := watchTree(r.PID, c.Tree)
-	if c.Started != nil {
-		c.Started(r.PID)
-	}
 	stopped := killOnDone(ctx, r.PID)
 	awaitExit(r.PID)
 	r.Usage.Wall = time.Since(r.Start)
+	aerr := after()
 	err := cmd.Wait()
 	seen := watch.stop()
 	stopped()
@@ -129,6 +139,9 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if ctx.Err() != nil {
 		_ = syscall.Kill(-r.PID, syscall.SIGKILL) // whoever ignored SIGTERM
 		return r, ctx.Err()
+	}
+	if aerr != nil {
+		return r, aerr
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
