@@ -5,6 +5,7 @@ package pins
 import (
 	_ "github.com/NVIDIA/go-nvml/pkg/nvml"
 	_ "github.com/duckdb/duckdb-go/v2"
+	_ "github.com/ebitengine/purego"
 	_ "github.com/go-gota/gota/dataframe"
 	_ "github.com/go-zeromq/zmq4"
 	_ "github.com/gomlx/compute"
@@ -14,7 +15,6 @@ import (
 	_ "github.com/gomlx/gomlx/ml/train"
 	_ "github.com/gomlx/gomlx/ml/train/optimizer"
 	_ "github.com/gomlx/gomlx/ui/gonb/plotly"
-	_ "github.com/ebitengine/purego"
 	_ "github.com/google/pprof/profile"
 	_ "github.com/ianlancetaylor/demangle"
 	_ "github.com/janpfeifer/gonb/gonbui"
