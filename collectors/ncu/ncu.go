@@ -6,13 +6,12 @@
 //
 // In flows the text, out flow one run, a region per kernel name, a launch per
 // row id and a counter per value. Findings of the details page's rules become
-// attributes of their launch. Binary reports (.ncu-rep) and the SOURCE page
-// are recognised and refused with what to do instead.
+// attributes of their launch. The SOURCE page
+// is recognised and refused with what to do instead.
 package ncu
 
 import (
 	"bytes"
-	"context"
 	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -25,21 +24,6 @@ func init() {
 		Version: 1,
 		Detect:  detect,
 		Parse:   parse,
-	})
-	collectors.Register(collectors.Format{
-		Name:    "ncu-rep",
-		About:   "Nsight Compute report (.ncu-rep): recognised, to be converted first",
-		Version: 1,
-		Detect: func(h collectors.Head) collectors.Confidence {
-			if bytes.HasPrefix(h.Bytes, []byte("NVR\x00")) {
-				return collectors.Certain
-			}
-			return collectors.No
-		},
-		Parse: func(_ context.Context, in *collectors.Input, _ *collectors.Output) error {
-			return &collectors.UnsupportedError{File: in.Name, What: "a binary report of Nsight Compute (.ncu-rep)",
-				Hint: "convert it, no GPU is needed: ncu --import " + in.Name + " --csv --page raw > profile.csv, and import that"}
-		},
 	})
 }
 

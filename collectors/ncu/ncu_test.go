@@ -226,7 +226,6 @@ func TestOtherPagesAreRefusedByName(t *testing.T) {
 	for name, c := range map[string]struct{ format, content, says string }{
 		"source title":  {"ncu-csv", "\"Kernel Name\",\"saxpy(int, float)\",\n\"#\",\"Address\",\"Source\"\n", "SOURCE page"},
 		"source header": {"ncu-csv", "\"#\",\"Address\",\"Source\",\"Warp Stall Sampling (All Samples)\",\"Instructions Executed\",\"Instructions Executed\"\n", "SOURCE page"},
-		"report":        {"ncu-rep", "NVR\x00\x01\x02", "ncu --import"},
 	} {
 		f, sure, err := collectors.Detect(collectors.Head{Name: name, Bytes: []byte(c.content), Whole: true})
 		if err != nil || f.Name != c.format || sure != collectors.Certain {
