@@ -23,4 +23,5 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/rocprofcompute" // ROCm Compute Profiler (Omniperf)
 	_ "github.com/rooflab/rooflab/collectors/run"            // live: any command
 	_ "github.com/rooflab/rooflab/collectors/valgrind"       // live: Callgrind and Cachegrind
+	_ "github.com/rooflab/rooflab/collectors/vtune"          // Intel VTune CSV
 )
