@@ -7,6 +7,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/caliper"        // Caliper .cali and json-split
 	_ "github.com/rooflab/rooflab/collectors/callgrind"      // Callgrind: Valgrind, Xdebug, pprof -callgrind
 	_ "github.com/rooflab/rooflab/collectors/chrometrace"    // Trace Event Format: Chrome, Perfetto, PyTorch profiler
+	_ "github.com/rooflab/rooflab/collectors/cubex"          // Score-P, Scalasca (.cubex)
 	_ "github.com/rooflab/rooflab/collectors/kerneltuner"    // Kernel Tuner caches, T4 results, T1 descriptions
 	_ "github.com/rooflab/rooflab/collectors/ktt"            // Kernel Tuning Toolkit: JSON, CSV
 	_ "github.com/rooflab/rooflab/collectors/machine"        // live: this machine and its ceilings
