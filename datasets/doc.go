@@ -4,9 +4,20 @@
 // In flows: records (Machine, Ceiling, Run, Region, Launch, Counter, Code,
 // StaticFeature, PCSample, Telemetry, Attribute), which the packages below
 // collectors emit into a Sink, one import being one transaction (Store.Begin,
-// Import.Put, Import.Commit). Out flow: gota dataframes from SQL
-// (Store.Query) or from the typed helpers (Store.Launches, Store.Counters,
-// Store.CountersWide, Store.Tree), and typed rows (Store.Measurements).
+// Import.Put, Import.Commit), or several small ones (Store.ImportAll). Out
+// flow: gota dataframes from SQL (Store.Query) or ready-made:
+//
+//   - what is there: Launches, Counters, CountersWide, Telemetry, Provenance
+//   - call trees with inclusive and exclusive metrics: Tree, TreeOf
+//   - groups: ByKernel, Statistics (across repeats), Stalls (by kernel,
+//     instruction or source line), TelemetryResampled
+//   - runs side by side: Compare (before and after), PairedCounters (what two
+//     tools say about the same launches)
+//   - reshaping: Pivot
+//
+// and typed rows (Store.Measurements, Store.Pairs). Values are in SI units, NA
+// where there is none. Store.ExportParquet and Store.ImportParquet carry whole
+// stores as folders of Parquet files.
 //
 // The package is thin, in the habit of database/sql: it holds the schema and
 // the logic but no engine. An engine registers a Driver; the default one is

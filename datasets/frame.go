@@ -13,19 +13,25 @@ import (
 // series.Float, truth values as series.Bool, everything else as series.String
 // (times as RFC 3339). NULL is NaN (NA) in all of them. args take the places
 // of "?" in sql.
+//
+// A result with more cells than the store's limit (MaxCells) is a
+// *TooLargeError, which says what to do instead.
 func (s *Store) Query(ctx context.Context, sql string, args ...any) (dataframe.DataFrame, error) {
 	rows, err := s.conn.Query(ctx, sql, args...)
 	if err != nil {
 		return dataframe.DataFrame{}, err
 	}
 	defer rows.Close()
-	return frame(rows)
+	return frame(rows, s.maxCells())
 }
 
-func frame(rows Rows) (dataframe.DataFrame, error) {
+func frame(rows Rows, limit int) (dataframe.DataFrame, error) {
 	cols := rows.Columns()
 	values := make([][]any, len(cols))
-	for rows.Next() {
+	for n := 0; rows.Next(); n += len(cols) {
+		if n >= limit {
+			return dataframe.DataFrame{}, &TooLargeError{Columns: len(cols), Limit: limit}
+		}
 		for i, v := range rows.Values() {
 			if n, ok := v.(int64); ok {
 				v = int(n) // gota's integers are ints, and an int64 would become NA
@@ -57,6 +63,12 @@ type Filter struct {
 	Run     int64    // one run
 	Kernel  string   // regions whose short name is this
 	Metrics []string // these metrics
+	// Sample, where it is above 0, picks so many launches at random, all
+	// counters of each, out of those that the rest of the filter picks. The same
+	// Seed picks the same ones of the same store, whatever else is asked of it.
+	// What belongs to no launch is left out then.
+	Sample int
+	Seed   int64
 }
 
 // Launches returns one row per launch, with its region and run: launch_id,
@@ -102,15 +114,33 @@ func (f Filter) where(counters bool) (string, []any) {
 		and("g.short = ?", f.Kernel)
 	}
 	if counters && len(f.Metrics) > 0 {
-		marks := "?"
-		var v []any
-		for i, m := range f.Metrics {
-			if i > 0 {
-				marks += ", ?"
-			}
-			v = append(v, m)
+		in, v := among("c.metric", f.Metrics)
+		and(in, v...)
+	}
+	if f.Sample > 0 {
+		all := f
+		all.Sample = 0
+		where, v := all.where(false)
+		launch := "l.id"
+		if counters {
+			launch = "c.launch_id"
 		}
-		and("c.metric IN ("+marks+")", v...)
+		// A sum that no version of the engine changes.
+		and(launch+` IN (SELECT l.id FROM launch l JOIN region g ON g.id = l.region_id`+where+` ORDER BY md5(? || ' ' || l.id), l.id LIMIT ?)`,
+			append(v, fmt.Sprint(f.Seed), int64(f.Sample))...)
 	}
 	return cond, args
+}
+
+// among is the condition that a column has one of some values.
+func among(column string, values []string) (string, []any) {
+	marks := "?"
+	var args []any
+	for i, v := range values {
+		if i > 0 {
+			marks += ", ?"
+		}
+		args = append(args, v)
+	}
+	return column + " IN (" + marks + ")", args
 }

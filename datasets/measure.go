@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sort"
 
 	"github.com/go-gota/gota/dataframe"
 	"github.com/go-gota/gota/series"
@@ -64,7 +63,10 @@ func (s *Store) Measurements(ctx context.Context, f Filter) ([]Measurement, erro
 	}
 	defer rows.Close()
 	var out []Measurement
-	for rows.Next() {
+	for n := 0; rows.Next(); n += len(rows.Columns()) {
+		if n >= s.maxCells() {
+			return nil, &TooLargeError{Columns: len(rows.Columns()), Limit: s.maxCells()}
+		}
 		v := rows.Values()
 		run, region, launch := integer(v[0]).V, integer(v[1]).V, integer(v[2]).V
 		if n := len(out); n == 0 || out[n-1].Launch != launch || out[n-1].Region != region {
@@ -116,7 +118,21 @@ func (s *Store) CountersWide(ctx context.Context, f Filter) (dataframe.DataFrame
 			}
 		}
 	}
+	nameOf := func(c *Counter) string {
+		if several[c.Metric] && c.Instance != "" {
+			return c.Metric + "[" + c.Instance + "]"
+		}
+		return c.Metric
+	}
 	columns := map[string][]float64{}
+	for i := range ms {
+		for j := range ms[i].Counters {
+			columns[nameOf(&ms[i].Counters[j])] = nil
+		}
+	}
+	if n := len(columns) + 6; n*len(ms) > s.maxCells() {
+		return dataframe.DataFrame{}, &TooLargeError{Columns: n, Limit: s.maxCells()}
+	}
 	column := func(name string) []float64 {
 		c := columns[name]
 		if c == nil {
@@ -135,21 +151,13 @@ func (s *Store) CountersWide(ctx context.Context, f Filter) (dataframe.DataFrame
 			ids[j] = append(ids[j], v)
 		}
 		for _, c := range m.Counters {
-			name := c.Metric
-			if several[name] && c.Instance != "" {
-				name += "[" + c.Instance + "]"
-			}
-			col := column(name)
+			col := column(nameOf(&c))
 			if c.Value.Valid {
 				col[i] = c.Value.V
 			}
 		}
 	}
-	names := make([]string, 0, len(columns))
-	for n := range columns {
-		names = append(names, n)
-	}
-	sort.Strings(names)
+	names := sorted(columns)
 	var ss []series.Series
 	for j, n := range []string{"run_id", "region_id", "launch_id", "kernel", "sequence", "rank"} {
 		t := series.Int

@@ -7,14 +7,16 @@ import (
 
 // Store is an open store. Its methods are safe for concurrent use.
 type Store struct {
-	conn Conn
-	path string
-	ro   bool
+	conn  Conn
+	path  string
+	ro    bool
+	cells int // of a dataframe, at most; 0 is the default
 }
 
 type options struct {
-	driver string
-	ro     bool
+	driver   string
+	ro       bool
+	maxCells int
 }
 
 // Option changes how Open opens a store.
@@ -45,7 +47,7 @@ func Open(path string, opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{conn: conn, path: path, ro: o.ro}
+	s := &Store{conn: conn, path: path, ro: o.ro, cells: o.maxCells}
 	if err := s.upgrade(ctx); err != nil {
 		conn.Close()
 		return nil, err

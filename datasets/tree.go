@@ -17,7 +17,7 @@ import (
 //
 // metric is the counter that holds the time; empty takes the one which the
 // collector named for the run. Its values are summed over launches (ranks,
-// visits). Where the metric is inclusive, exclusive = inclusive - sum of the
+// visits), except that a region with a value as a whole has that. Where the metric is inclusive, exclusive = inclusive - sum of the
 // children's inclusive; where it is exclusive, inclusive = exclusive + sum of
 // the children's inclusive. A region without a value of its own has NA, but
 // for an inclusive that follows from its children. A counter named here counts as inclusive
@@ -54,6 +54,34 @@ func (s *Store) Tree(ctx context.Context, run int64, metric string) (dataframe.D
 		t.visit(root, 0, "")
 	}
 	return t.frame()
+}
+
+// TreeOf returns the call tree of a run with several metrics, rows as Tree has
+// them: region_id, parent_id, depth, path, kernel, kind, count, then for each
+// metric two Float columns named as Hatchet does: "METRIC" (exclusive) and
+// "METRIC (inc)". Without metrics it takes the run's own time metric.
+func (s *Store) TreeOf(ctx context.Context, run int64, metrics ...string) (dataframe.DataFrame, error) {
+	if len(metrics) == 0 {
+		named, _, err := s.timeMetric(ctx, run, "")
+		if err != nil {
+			return dataframe.DataFrame{}, fmt.Errorf("call tree of run %d: %w", run, err)
+		}
+		metrics = []string{named}
+	}
+	var out dataframe.DataFrame
+	for i, m := range metrics {
+		df, err := s.Tree(ctx, run, m)
+		if err != nil {
+			return df, err
+		}
+		if i == 0 {
+			out = df.Select([]string{"region_id", "parent_id", "depth", "path", "kernel", "kind", "count"})
+		}
+		exclusive, inclusive := df.Col("exclusive"), df.Col("inclusive")
+		exclusive.Name, inclusive.Name = m, m+" (inc)"
+		out = out.CBind(dataframe.New(exclusive, inclusive))
+	}
+	return out, out.Err
 }
 
 // timeMetric returns the metric to use and whether it is inclusive.
@@ -114,8 +142,9 @@ func (s *Store) regions(ctx context.Context, run int64) (map[int64]*treeNode, er
 }
 
 func (s *Store) times(ctx context.Context, run int64, metric string, nodes map[int64]*treeNode) error {
-	rows, err := s.conn.Query(ctx, `SELECT region_id, sum(value), any_value(unit) FROM counter
-		WHERE run_id = ? AND metric = ? AND value IS NOT NULL GROUP BY region_id`, run, metric)
+	rows, err := s.conn.Query(ctx, `SELECT region_id,
+		CASE WHEN bool_or(launch_id IS NULL) THEN sum(value) FILTER (WHERE launch_id IS NULL) ELSE sum(value) END, any_value(unit)
+		FROM counter WHERE run_id = ? AND metric = ? AND value IS NOT NULL GROUP BY region_id`, run, metric)
 	if err != nil {
 		return err
 	}
