@@ -8,12 +8,14 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/callgrind"      // Callgrind: Valgrind, Xdebug, pprof -callgrind
 	_ "github.com/rooflab/rooflab/collectors/chrometrace"    // Trace Event Format: Chrome, Perfetto, PyTorch profiler
 	_ "github.com/rooflab/rooflab/collectors/cubex"          // Score-P, Scalasca (.cubex)
+	_ "github.com/rooflab/rooflab/collectors/gprof"          // GNU gprof
 	_ "github.com/rooflab/rooflab/collectors/kerneltuner"    // Kernel Tuner caches, T4 results, T1 descriptions
 	_ "github.com/rooflab/rooflab/collectors/ktt"            // Kernel Tuning Toolkit: JSON, CSV
 	_ "github.com/rooflab/rooflab/collectors/machine"        // live: this machine and its ceilings
 	_ "github.com/rooflab/rooflab/collectors/ncu"            // Nsight Compute CSV
 	_ "github.com/rooflab/rooflab/collectors/ncurep"         // Nsight Compute .ncu-rep
 	_ "github.com/rooflab/rooflab/collectors/nsys"           // Nsight Systems: SQLite export, nsys stats
+	_ "github.com/rooflab/rooflab/collectors/nvml"           // live: sensors of NVIDIA GPUs
 	_ "github.com/rooflab/rooflab/collectors/opencl"         // live: OpenCL kernels
 	_ "github.com/rooflab/rooflab/collectors/perf"           // live: Linux perf
 	_ "github.com/rooflab/rooflab/collectors/perfscript"     // Linux perf script
@@ -23,6 +25,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/rocprof"        // AMD rocprof, rocprofv2, rocprofv3
 	_ "github.com/rooflab/rooflab/collectors/rocprofcompute" // ROCm Compute Profiler (Omniperf)
 	_ "github.com/rooflab/rooflab/collectors/run"            // live: any command
+	_ "github.com/rooflab/rooflab/collectors/smi"            // nvidia-smi, NVML logs, ceilings and timings
 	_ "github.com/rooflab/rooflab/collectors/valgrind"       // live: Callgrind and Cachegrind
 	_ "github.com/rooflab/rooflab/collectors/vtune"          // Intel VTune CSV
 )
