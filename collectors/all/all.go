@@ -11,6 +11,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/gprof"          // GNU gprof
 	_ "github.com/rooflab/rooflab/collectors/kerneltuner"    // Kernel Tuner caches, T4 results, T1 descriptions
 	_ "github.com/rooflab/rooflab/collectors/ktt"            // Kernel Tuning Toolkit: JSON, CSV
+	_ "github.com/rooflab/rooflab/collectors/llvm"           // live: LLVM IR and static features
 	_ "github.com/rooflab/rooflab/collectors/machine"        // live: this machine and its ceilings
 	_ "github.com/rooflab/rooflab/collectors/ncu"            // Nsight Compute CSV
 	_ "github.com/rooflab/rooflab/collectors/ncurep"         // Nsight Compute .ncu-rep
