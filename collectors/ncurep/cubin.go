@@ -19,6 +19,7 @@ type cubin struct {
 type machineCode struct {
 	text  []byte // 16 bytes an instruction
 	lines []lineRow
+	first uint64 // offset of the function within its section
 }
 
 // maxSections is beyond any real cubin. Without them a small

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// lineRow says that the instructions from an offset on come from a line.
+// lineRow says that the instructions from an offset of the section on come
+// from a line.
 type lineRow struct {
 	offset uint64
 	file   string
@@ -18,8 +19,9 @@ type lineRow struct {
 	end    bool // nothing is known from here on
 }
 
-// at finds the line of an instruction.
+// at finds the line of an instruction, at an offset within the function.
 func (c *machineCode) at(offset uint64) (file string, line int64, ok bool) {
+	offset += c.first
 	i := sort.Search(len(c.lines), func(i int) bool { return c.lines[i].offset > offset })
 	if i == 0 || c.lines[i-1].end || c.lines[i-1].line == 0 {
 		return "", 0, false
@@ -73,14 +75,12 @@ func (c *cubin) readLines(f *elf.File, symbols []elf.Symbol, in map[int][]*place
 		}
 	}
 	for section, rows := range t.rows {
+		sort.SliceStable(rows, func(i, j int) bool { return rows[i].offset < rows[j].offset })
+		from := func(offset uint64) int {
+			return sort.Search(len(rows), func(i int) bool { return rows[i].offset >= offset })
+		}
 		for _, fn := range in[section] {
-			for _, r := range rows {
-				if r.offset >= fn.value && r.offset < fn.value+fn.size {
-					r.offset -= fn.value
-					fn.code.lines = append(fn.code.lines, r)
-				}
-			}
-			sort.SliceStable(fn.code.lines, func(i, j int) bool { return fn.code.lines[i].offset < fn.code.lines[j].offset })
+			fn.code.lines, fn.code.first = rows[from(fn.value):from(fn.value+fn.size)], fn.value
 		}
 	}
 	return ""

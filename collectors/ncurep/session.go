@@ -192,9 +192,7 @@ func (p *parser) putSession() error {
 	if sys == (system{}) {
 		sys = s.host
 	}
-	for _, f := range [][2]string{{"OS", sys.os}, {"OS build", sys.build}, {"architecture", sys.arch}} {
-		s.facts = append(s.facts, f)
-	}
+	s.facts = append(s.facts, [][2]string{{"OS", sys.os}, {"OS build", sys.build}, {"architecture", sys.arch}}...)
 	m := datasets.Machine{ID: machineID, Host: sys.name, CPU: sys.cpu}
 	if m.Host == "" {
 		m.Host = p.process.host

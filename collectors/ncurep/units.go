@@ -47,6 +47,8 @@ func unitOf(metric string) (unit string, exp10 int) {
 // counterUnit is the unit of what a counter counts. The first that fits holds.
 func counterUnit(metric, counter string) string {
 	for _, r := range []struct{ part, unit string }{
+		{"occupancy_limit_", "block"},
+		{"pred_on_x2", "inst/cycle"}, // twice a rate or a peak
 		{"bytes_per_sector", "byte/sector"},
 		{"average_warp_latency", "cycle"},
 		{"average_warps_active", "cycle"},
@@ -77,8 +79,6 @@ func counterUnit(metric, counter string) string {
 	switch {
 	case strings.HasPrefix(metric, "derived__avg_thread_executed"):
 		return "thread"
-	case strings.HasPrefix(counter, "occupancy_limit_"):
-		return "block"
 	case strings.HasPrefix(counter, "registers_per_thread"):
 		return "register/thread"
 	case strings.HasPrefix(counter, "shared_mem_per_block"):
