@@ -21,6 +21,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/perf"           // live: Linux perf
 	_ "github.com/rooflab/rooflab/collectors/perfscript"     // Linux perf script
 	_ "github.com/rooflab/rooflab/collectors/perfstat"       // Linux perf stat
+	_ "github.com/rooflab/rooflab/collectors/pprof"          // pprof, protobuf and older formats
 	_ "github.com/rooflab/rooflab/collectors/published"      // tables of published data sets
 	_ "github.com/rooflab/rooflab/collectors/rapl"           // live: energy of the processor
 	_ "github.com/rooflab/rooflab/collectors/rocprof"        // AMD rocprof, rocprofv2, rocprofv3
