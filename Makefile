@@ -13,13 +13,14 @@ GO ?= go
 LAB ?=
 VENV := .venv
 
-.PHONY: help build lab test bench fmt lint clean tools
+.PHONY: help build lab test bench fuzz fmt lint clean tools
 
 help:
 	@echo "make lab    build, set up JupyterLab and the kernel, and open them on notebooks/"
 	@echo "make test   all tests"
 	@echo "make build  bin/rooflab only"
 	@echo "make bench  measure against named peers"
+	@echo "make fuzz   every fuzz target for FUZZTIME (60s): what CI runs at night"
 	@echo "make fmt    gofmt"
 	@echo "make lint   golangci-lint (pinned in .ci/tools), go vet's checks included"
 	@echo "make clean  remove what these targets made in this folder"
@@ -41,6 +42,19 @@ test: build $(VENV)/.ready $(VENV)/pjrt/.ready
 
 bench: build
 	bin/rooflab bench kernel
+	bin/rooflab bench import
+
+# Each target by itself, as `go test -fuzz` wants it. What one finds stays in its
+# testdata/fuzz and runs with the tests from then on: commit it with the mending.
+FUZZTIME ?= 60s
+FUZZ ?= ./...
+fuzz:
+	@failed=0; for pkg in $$($(GO) list $(FUZZ)); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "== $$pkg $$f"; \
+	    $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg || failed=1; \
+	  done; \
+	done; exit $$failed
 
 fmt:
 	gofmt -l -w agents cmd collectors datasets internal kernel modeling notebooks
