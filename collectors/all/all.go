@@ -17,9 +17,11 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/ncu"            // Nsight Compute CSV
 	_ "github.com/rooflab/rooflab/collectors/ncurep"         // Nsight Compute .ncu-rep
 	_ "github.com/rooflab/rooflab/collectors/nsys"           // Nsight Systems: SQLite export, nsys stats
+	_ "github.com/rooflab/rooflab/collectors/nvidia"         // live: Nsight Compute and Nsight Systems
 	_ "github.com/rooflab/rooflab/collectors/nvml"           // live: sensors of NVIDIA GPUs
 	_ "github.com/rooflab/rooflab/collectors/opencl"         // live: OpenCL kernels
 	_ "github.com/rooflab/rooflab/collectors/perf"           // live: Linux perf
+	_ "github.com/rooflab/rooflab/collectors/perfreport"     // Linux perf report; perf.data and perf annotate are refused
 	_ "github.com/rooflab/rooflab/collectors/perfscript"     // Linux perf script
 	_ "github.com/rooflab/rooflab/collectors/perfstat"       // Linux perf stat
 	_ "github.com/rooflab/rooflab/collectors/pprof"          // pprof, protobuf and older formats
