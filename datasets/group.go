@@ -153,7 +153,7 @@ func (g *group) put(p *Profile, o *Outcome) error {
 	o.Runs, o.Rows = im.runs, im.counts
 	h, base := im.head, im.ids.run
 	g.later = append(g.later, func() error {
-		if err := h.write(im.tx, base, g.machines); err != nil {
+		if err := h.write(im.tx, base, g.machines, o.Rows); err != nil {
 			return err
 		}
 		return im.artefacts(o.Rows, o.Runs, p.Artefact, p.Parts)

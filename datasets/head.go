@@ -68,8 +68,8 @@ func (h *head) check() error {
 }
 
 // write writes machines that are new, runs and ceilings; run is what moves the
-// ids of runs.
-func (h *head) write(tx Tx, run int64, known *machines) error {
+// ids of runs. It takes what the store has already out of counts.
+func (h *head) write(tx Tx, run int64, known *machines, counts map[string]int64) error {
 	put := func(r Record) error {
 		if err := tx.Append(r.Table(), r.row(nil)); err != nil {
 			return fmt.Errorf("adding a row to table %s: %w", r.Table(), err)
@@ -88,7 +88,9 @@ func (h *head) write(tx Tx, run int64, known *machines) error {
 		local := m.ID
 		m.ID, m.run = 0, 0
 		id, ok := known.ids[m]
-		if !ok {
+		if ok {
+			counts["machine"]--
+		} else {
 			known.top++
 			id = known.top
 			known.ids[m] = id
@@ -109,6 +111,7 @@ func (h *head) write(tx Tx, run int64, known *machines) error {
 		c.Machine, c.Run = ids[c.Machine], moved(c.Run, run)
 		if c.Run == 0 {
 			if known.ceilings[c] {
+				counts["ceiling"]--
 				continue // the same line of the same datasheet
 			}
 			known.ceilings[c] = true

@@ -102,8 +102,8 @@ func (im *Import) put(r Record) error {
 	return im.q.put(r, &im.ids)
 }
 
-// Counts returns how many records each table got so far. A machine that the
-// store has already is counted, too.
+// Counts returns how many records each table got so far. Once the import is
+// committed, a machine that the store had already does not count.
 func (im *Import) Counts() map[string]int64 { return im.counts }
 
 // Runs returns the store's ids of the runs that were put so far.
@@ -156,7 +156,7 @@ func (im *Import) commit(a Artefact, parts []Artefact) error {
 	if err != nil {
 		return err
 	}
-	if err := im.head.write(im.tx, im.ids.run, machines); err != nil {
+	if err := im.head.write(im.tx, im.ids.run, machines, im.counts); err != nil {
 		return err
 	}
 	if err := im.artefacts(im.counts, im.runs, a, parts); err != nil {

@@ -144,7 +144,8 @@ func TestEveryRowLeadsToItsFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out[0].Runs[0] != 1 || out[1].Runs[0] != 2 || out[2].Runs[0] != 3 || out[3].Duplicate == nil || out[3].Duplicate.Run != 1 || out[1].Rows["artefact"] != 2 {
+	if out[0].Runs[0] != 1 || out[1].Runs[0] != 2 || out[2].Runs[0] != 3 || out[3].Duplicate == nil || out[3].Duplicate.Run != 1 || out[1].Rows["artefact"] != 2 ||
+		out[0].Rows["machine"] != 1 || out[0].Rows["ceiling"] != 2 || out[1].Rows["machine"] != 0 || out[1].Rows["ceiling"] != 1 {
 		t.Errorf("outcomes: %+v", out)
 	}
 	checkProvenance(t, s)
