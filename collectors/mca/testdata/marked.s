@@ -1,0 +1,7 @@
+	.text
+f:
+# LLVM-MCA-BEGIN multiply
+	imulq	%rax, %rbx
+	imulq	%rbx, %rbx
+# LLVM-MCA-END
+	retq
