@@ -14,6 +14,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/ktt"            // Kernel Tuning Toolkit: JSON, CSV
 	_ "github.com/rooflab/rooflab/collectors/llvm"           // live: LLVM IR and static features
 	_ "github.com/rooflab/rooflab/collectors/machine"        // live: this machine and its ceilings
+	_ "github.com/rooflab/rooflab/collectors/mca"            // live: llvm-mca
 	_ "github.com/rooflab/rooflab/collectors/ncu"            // Nsight Compute CSV
 	_ "github.com/rooflab/rooflab/collectors/ncurep"         // Nsight Compute .ncu-rep
 	_ "github.com/rooflab/rooflab/collectors/nsys"           // Nsight Systems: SQLite export, nsys stats
