@@ -93,7 +93,7 @@ func (s System) CPU() CPU {
 		c.Stepping = fmt.Sprintf("family %s model %s stepping %s", first["cpu family"], first["model"], first["stepping"])
 	}
 	c.Flags = strings.Fields(first["flags"])
-	if c.Flags == nil {
+	if len(c.Flags) == 0 {
 		c.Flags = strings.Fields(first["Features"])
 	}
 	for _, f := range c.Flags {
