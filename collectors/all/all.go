@@ -14,7 +14,9 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/hpctoolkit"     // HPCToolkit databases
 	_ "github.com/rooflab/rooflab/collectors/kerneltuner"    // Kernel Tuner caches, T4 results, T1 descriptions
 	_ "github.com/rooflab/rooflab/collectors/ktt"            // Kernel Tuning Toolkit: JSON, CSV
+	_ "github.com/rooflab/rooflab/collectors/likwid"         // LIKWID perfctr
 	_ "github.com/rooflab/rooflab/collectors/llvm"           // live: LLVM IR and static features
+	_ "github.com/rooflab/rooflab/collectors/llvmmca"        // llvm-mca JSON
 	_ "github.com/rooflab/rooflab/collectors/machine"        // live: this machine and its ceilings
 	_ "github.com/rooflab/rooflab/collectors/mca"            // live: llvm-mca
 	_ "github.com/rooflab/rooflab/collectors/ncu"            // Nsight Compute CSV
