@@ -26,9 +26,12 @@ type splitError struct {
 func (e *splitError) Error() string { return e.msg }
 
 // split cuts a row at its separators. Quoted cells may hold separators, line
-// ends and doubled quotes.
-func split(row string, sep byte) ([]field, *splitError) {
-	fields := make([]field, 0, 20)
+// ends and doubled quotes. The cells are in fields, which grows where it must.
+func split(row string, sep byte, fields []field) ([]field, *splitError) {
+	if fields == nil {
+		fields = make([]field, 0, 20)
+	}
+	fields = fields[:0]
 	line, start := 0, 0 // start of the line within row
 	i := 0
 	for {
@@ -112,6 +115,8 @@ type reader struct {
 	sep   byte
 	line  int  // the line that the current row begins on
 	ended bool // the row had a line end
+	// fields are the last row's: row uses them again.
+	fields []field
 }
 
 // maxRowLines is how many lines one row may take: descriptions of rules span a
@@ -127,11 +132,12 @@ func (r *reader) next() (string, error) {
 }
 
 // row cuts the row that begins with the given line, reading on where a quote
-// is open.
+// is open. The cells are valid until the next call.
 func (r *reader) row(text string) ([]field, error) {
 	first := r.line
 	for lines := 1; ; lines++ {
-		fields, serr := split(text, r.sep)
+		fields, serr := split(text, r.sep, r.fields)
+		r.fields = fields
 		if serr == nil {
 			for i := range fields {
 				fields[i].line += first

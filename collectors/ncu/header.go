@@ -71,7 +71,7 @@ func asHeader(line string) *table {
 		return nil
 	}
 	for _, sep := range []byte{',', ';', '\t'} {
-		fields, err := split(line, sep)
+		fields, err := split(line, sep, nil)
 		if err != nil {
 			continue
 		}

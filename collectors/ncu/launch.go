@@ -19,6 +19,8 @@ type launch struct {
 	closed bool // no further rows are expected
 	sent   bool
 	seen   map[string]bool // metrics so far, where there is no id
+	table  int             // number of the table that its rows are in
+	pid    string
 	// shared memory in parts, for pages that do not give the sum
 	static, dynamic datasets.Null[int64]
 }
@@ -52,7 +54,11 @@ func (p *parser) launchOf(row []field, metric string) (*launch, error) {
 		return nil, p.bad(row, colKernel, "a row without a kernel", "the kernel's name")
 	}
 	id := p.text(row, colID)
+	if l := p.current; l != nil && id != "" && l.rec.ToolID == id && l.kernel == kernel && l.table == p.tables && l.pid == p.text(row, colPID) {
+		return l, nil // as almost always
+	}
 	if p.table.at[colID] < 0 {
+		metric += "|" + p.text(row, colSection)
 		l := p.current
 		if l == nil || l.kernel != kernel || l.seen[metric] || !p.table.long() {
 			var err error
@@ -98,7 +104,7 @@ func (p *parser) newLaunch(row []field, kernel, id string) (*launch, error) {
 		return nil, err
 	}
 	p.count++
-	l := &launch{kernel: kernel, rec: datasets.Launch{ID: p.count, Run: runID, Region: region, ToolID: id, Sequence: datasets.Some(p.count - 1)}}
+	l := &launch{kernel: kernel, table: p.tables, pid: p.text(row, colPID), rec: datasets.Launch{ID: p.count, Run: runID, Region: region, ToolID: id, Sequence: datasets.Some(p.count - 1)}}
 	p.current = l
 	for _, f := range []struct {
 		c   column
@@ -214,9 +220,25 @@ func (p *parser) send(l *launch) error {
 	return p.out.Put(&l.rec)
 }
 
+// describes says by a metric's first letters whether it may describe a launch
+// or a machine: most do not, and this is the way of every value.
+func describes(metric string) bool {
+	if len(metric) < 3 {
+		return false
+	}
+	switch metric[:3] {
+	case "gpu", "lau", "dev", "Dur", "Reg", "Sta", "Dyn":
+		return true
+	}
+	return false
+}
+
 // observe fills in the launch and the machine from the metrics that describe
 // them; v is in SI units.
 func (p *parser) observe(l *launch, metric string, v float64) {
+	if !describes(metric) {
+		return
+	}
 	n := datasets.Some(int64(math.Round(v)))
 	switch metric {
 	case "gpu__time_duration.sum", "Duration":

@@ -6,13 +6,13 @@
 //
 // In flows the text, out flow one run, a region per kernel name, a launch per
 // row id and a counter per value. Findings of the details page's rules become
-// attributes of their launch. The SOURCE page
-// is recognised and refused with what to do instead.
+// attributes of their launch. Of the SOURCE page, instructions and lines become
+// code, stalls PC samples, and the other columns counters whose instance is the
+// instruction's offset ("0x0250") or, without instructions, the line.
 package ncu
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
 )
@@ -20,8 +20,8 @@ import (
 func init() {
 	collectors.Register(collectors.Format{
 		Name:    "ncu-csv",
-		About:   "Nsight Compute, --csv: --metrics, details page, raw page",
-		Version: 1,
+		About:   "Nsight Compute, --csv: --metrics, details page, raw page, source page",
+		Version: 2,
 		Detect:  detect,
 		Parse:   parse,
 	})
@@ -42,7 +42,10 @@ func detect(h collectors.Head) collectors.Confidence {
 			tool = collectors.Likely
 			continue
 		}
-		if isSource(string(line)) {
+		if kind, _, ok := asTitle(string(line)); ok && kind != "File Path" {
+			return collectors.Certain
+		}
+		if h := asListHeader(string(line)); h != nil && h.measured() {
 			return collectors.Certain
 		}
 		if t := asHeader(string(line)); t != nil && (t.col(colMetricName) >= 0 && t.col(colMetricValue) >= 0 || t.wide() && t.col(colID) >= 0) {
@@ -50,39 +53,4 @@ func detect(h collectors.Head) collectors.Confidence {
 		}
 	}
 	return tool
-}
-
-// isSource reports whether a line belongs to the SOURCE page: the title that it
-// writes before each kernel's listing ("Kernel Name","saxpy(...)",), or the
-// header of a listing.
-func isSource(line string) bool {
-	if strings.Contains(line, "Instructions Executed") && strings.Contains(line, "Source") &&
-		(strings.Contains(line, "Address") || strings.Contains(line, "Warp Stall") || strings.Contains(line, "# Samples")) {
-		return true
-	}
-	rest, ok := strings.CutPrefix(line, `"Kernel Name"`)
-	if !ok {
-		if rest, ok = strings.CutPrefix(line, "Kernel Name"); !ok {
-			return false
-		}
-	}
-	if len(rest) < 2 || !strings.ContainsRune(",;\t", rune(rest[0])) {
-		return false
-	}
-	fields, err := split(line, rest[0])
-	if err != nil || len(fields) < 2 || fields[1].text == "" {
-		return false
-	}
-	for _, f := range fields[1:] {
-		if _, known := columns[f.text]; known {
-			return false
-		}
-	}
-	return len(fields) == 2 || len(fields) == 3 && fields[2].text == ""
-}
-
-// refuseSource is the error for a SOURCE page.
-func refuseSource(in *collectors.Input) error {
-	return &collectors.UnsupportedError{File: in.Name, What: "the SOURCE page of Nsight Compute",
-		Hint: "import the metrics of the launches instead: ncu --import REPORT --csv --page raw > profile.csv"}
 }

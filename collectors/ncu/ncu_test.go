@@ -222,23 +222,6 @@ func TestBrokenFilesNameThePlace(t *testing.T) {
 	}
 }
 
-func TestOtherPagesAreRefusedByName(t *testing.T) {
-	for name, c := range map[string]struct{ format, content, says string }{
-		"source title":  {"ncu-csv", "\"Kernel Name\",\"saxpy(int, float)\",\n\"#\",\"Address\",\"Source\"\n", "SOURCE page"},
-		"source header": {"ncu-csv", "\"#\",\"Address\",\"Source\",\"Warp Stall Sampling (All Samples)\",\"Instructions Executed\",\"Instructions Executed\"\n", "SOURCE page"},
-	} {
-		f, sure, err := collectors.Detect(collectors.Head{Name: name, Bytes: []byte(c.content), Whole: true})
-		if err != nil || f.Name != c.format || sure != collectors.Certain {
-			t.Errorf("%s is detected as %q (%v, %v), want %s", name, f.Name, sure, err, c.format)
-		}
-		_, err = parsertest.Parse(c.format, name, c.content)
-		var refused *collectors.UnsupportedError
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 func TestDetectionLooksAtTheContent(t *testing.T) {
 	noise := strings.Repeat("step 1 of many\n", 300)
 	for name, c := range map[string]struct {
@@ -332,7 +315,7 @@ func TestAnyColumnMayBeMissing(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	var seeds []string
-	for _, name := range []string{"raw_two_kernels.csv", "details_rules.csv", "long_german.csv", "spreadsheet.csv", "denied.csv"} {
+	for _, name := range []string{"raw_two_kernels.csv", "details_rules.csv", "long_german.csv", "spreadsheet.csv", "denied.csv", "source_sass.csv", "source_both.csv"} {
 		seeds = append(seeds, fixture(f, name))
 	}
 	parsertest.Fuzz(f, "ncu-csv", seeds...)

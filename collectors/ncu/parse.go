@@ -31,6 +31,7 @@ type parser struct {
 	regions  map[string]int64
 	launches map[string]*launch
 	current  *launch
+	list     listing
 	count    int64
 	rows     int
 	numbers  numbers
@@ -42,7 +43,8 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		run:     datasets.Run{ID: runID, Tool: "ncu", Format: "ncu-csv", Status: datasets.RunOK},
 		machine: datasets.Machine{ID: machineID},
 		regions: map[string]int64{}, launches: map[string]*launch{}, warned: map[string]bool{}}
-	p.numbers = numbers{p: p, units: map[string]collectors.Unit{}}
+	p.list = listing{views: map[string]int{}, nth: map[string]*shown{}, codes: map[string]int64{}}
+	p.numbers = numbers{p: p, units: map[string]unit{}}
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
@@ -72,8 +74,11 @@ func (p *parser) lineOf(text string) error {
 		p.toolLine(text)
 		return nil
 	}
-	if isSource(text) {
-		return refuseSource(p.in)
+	if p.isRow(text) {
+		return p.tableRow(text)
+	}
+	if done, err := p.listLine(text); done {
+		return err
 	}
 	if t := asHeader(text); t != nil && (p.table == nil || t.cells[0].text == p.table.cells[0].text) {
 		if !p.r.ended {
@@ -90,22 +95,80 @@ func (p *parser) lineOf(text string) error {
 		}
 		return nil // the application's own output
 	}
+	return p.tableRow(text)
+}
+
+// isRow reports whether a line can only be a row of the table of launches: the
+// quoted number that each begins with.
+func (p *parser) isRow(text string) bool {
+	return p.table != nil && p.table.quoted && p.table.at[colID] == 0 && len(text) > 2 && text[0] == '"' && text[1] >= '0' && text[1] <= '9'
+}
+
+// tableRow reads the row of a table that begins with a line.
+func (p *parser) tableRow(text string) error {
 	line := p.r.line
-	fields, err := p.r.row(text)
+	fields, err := p.wholeRow(text)
 	if err != nil {
 		return err
-	}
-	if last := fields[len(fields)-1]; !p.r.ended && !last.quoted {
-		e := p.in.Syntax(last.line, last.column+len(last.text), "the last row has no line end, so its last cell may be cut")
-		e.Found = collectors.Quote(last.text)
-		e.Hint = "if the file is whole, end it with a newline; else get it again"
-		return e
 	}
 	p.rows++
 	if p.table.long() {
 		return p.longRow(fields, text, line)
 	}
 	return p.wideRow(fields, text, line)
+}
+
+// wholeRow reads a row and makes sure that its last cell is not cut.
+func (p *parser) wholeRow(text string) ([]field, error) {
+	fields, err := p.r.row(text)
+	if err != nil {
+		return nil, err
+	}
+	if last := fields[len(fields)-1]; !p.r.ended && !last.quoted {
+		e := p.in.Syntax(last.line, last.column+len(last.text), "the last row has no line end, so its last cell may be cut")
+		e.Found = collectors.Quote(last.text)
+		e.Hint = "if the file is whole, end it with a newline; else get it again"
+		return nil, e
+	}
+	return fields, nil
+}
+
+// listLine reads a line of the SOURCE page; done is false where it is none.
+func (p *parser) listLine(text string) (done bool, err error) {
+	quoted := p.list.header != nil && p.list.header.cells[0].quoted
+	if kind, value, ok := asTitle(text); ok && (!quoted || text[0] == '"') {
+		if !p.r.ended {
+			return true, p.cut(text)
+		}
+		p.listTitle(kind, value)
+		return true, nil
+	}
+	if h := asListHeader(text); h != nil && (p.list.titled || h.measured()) {
+		if !p.r.ended {
+			return true, p.cut(text)
+		}
+		p.endTable()
+		p.list.header, p.list.titled, p.list.current, p.r.sep = h, false, nil, h.sep
+		return true, p.endLaunch()
+	}
+	h := p.list.header
+	if h == nil || p.table != nil {
+		return false, nil
+	}
+	if t := asHeader(text); t != nil {
+		p.list.header, p.list.current = nil, nil // the launches' table comes after the listing
+		return false, nil
+	}
+	if h.cells[0].quoted && text[0] != '"' || strings.Count(text, string(h.sep)) < min(3, len(h.cells)-1) {
+		p.out.Warn(p.r.line, 1, "a line among the rows is no row and was left out: %s", collectors.Quote(text))
+		return true, nil
+	}
+	fields, err := p.wholeRow(text)
+	if err != nil {
+		return true, err
+	}
+	p.page = "source"
+	return true, p.listRow(fields)
 }
 
 // cut is the error for a file that ends within a line which is no row.
@@ -200,6 +263,9 @@ func (p *parser) finish() error {
 	if err := p.endLaunch(); err != nil {
 		return err
 	}
+	if err := p.putListings(); err != nil {
+		return err
+	}
 	if err := p.numbers.decide(); err != nil {
 		return err
 	}
@@ -225,7 +291,7 @@ func (p *parser) finish() error {
 
 // nothing names the reason why there is no launch.
 func (p *parser) nothing() error {
-	if !p.tool && p.table == nil {
+	if !p.tool && p.table == nil && p.list.header == nil {
 		e := p.in.Syntax(max(p.r.line, 1), 1, "there is no table")
 		e.Expected, e.Hint = `a header row such as "ID","Process ID","Process Name",...`, "is this the output of ncu --csv?"
 		return e
@@ -237,7 +303,7 @@ func (p *parser) nothing() error {
 	switch {
 	case p.report != "":
 		p.run.Error = "ncu wrote a report instead of a table: " + p.report + ": convert it with ncu --import " + p.report + " --csv --page raw"
-	case p.table != nil:
+	case p.table != nil, p.list.header != nil:
 		p.run.Error = "the table has no rows"
 	default:
 		p.run.Error = "ncu wrote no table and no error"

@@ -47,10 +47,10 @@ func (p *parser) longRow(row []field, text string, line int) error {
 			return e
 		}
 	}
-	if collectors.StyleOf(p.text(row, colMetricUnit)) != collectors.NotNumber {
+	if p.numbers.unit(p.text(row, colMetricUnit)).isNumber {
 		return p.bad(row, colMetricUnit, "the unit of "+metric+" is a number", "a unit")
 	}
-	l, err := p.launchOf(row, metric+"|"+section)
+	l, err := p.launchOf(row, metric)
 	if err != nil {
 		return err
 	}

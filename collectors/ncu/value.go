@@ -16,7 +16,13 @@ type numbers struct {
 	line  int              // where it was decided
 	text  string
 	held  []heldCounter
-	units map[string]collectors.Unit
+	units map[string]unit
+}
+
+// unit is what a cell of units says.
+type unit struct {
+	collectors.Unit
+	isNumber bool // it is none: a cell is missing before it
 }
 
 type heldCounter struct {
@@ -36,7 +42,7 @@ func (n *numbers) counter(l *launch, metric, instance, unit string, f field) err
 	raw := strings.TrimSpace(f.text)
 	c := datasets.Counter{Run: runID, Region: l.rec.Region, Launch: l.rec.ID, Metric: metric, Instance: instance,
 		RawValue: raw, RawUnit: unit, Unit: n.unit(unit).Base, Status: datasets.StatusOK}
-	if noValue[strings.ToLower(raw)] {
+	if (raw == "" || raw[0] < '0' || raw[0] > '9') && noValue[strings.ToLower(raw)] {
 		c.Status = datasets.StatusNA
 		return n.p.out.Put(&c)
 	}
@@ -83,10 +89,10 @@ func (n *numbers) counter(l *launch, metric, instance, unit string, f field) err
 }
 
 // unit remembers the few units of a file.
-func (n *numbers) unit(s string) collectors.Unit {
+func (n *numbers) unit(s string) unit {
 	u, ok := n.units[s]
 	if !ok {
-		u = collectors.ParseUnit(s)
+		u = unit{collectors.ParseUnit(s), collectors.StyleOf(s) != collectors.NotNumber}
 		if len(n.units) < 1000 {
 			n.units[s] = u
 		}
@@ -120,6 +126,11 @@ func wholeCount(metric, unit, raw string) collectors.Style {
 
 // put scales a value and puts its counter.
 func (n *numbers) put(c *datasets.Counter, l *launch, line, column int) error {
+	if v, ok := plain(c.RawValue); ok && n.unit(c.RawUnit).Exp10 == 0 && n.unit(c.RawUnit).Exp2 == 0 {
+		c.Value = datasets.Some(v)
+		n.p.observe(l, c.Metric, v)
+		return n.p.out.Put(c)
+	}
 	v, err := n.unit(c.RawUnit).Scale(number(c.RawValue), n.style)
 	if err != nil {
 		e := n.p.in.Syntax(line, column, "the value of "+c.Metric+": "+err.Error())
@@ -129,6 +140,21 @@ func (n *numbers) put(c *datasets.Counter, l *launch, line, column int) error {
 	c.Value = datasets.Some(v)
 	n.p.observe(l, c.Metric, v)
 	return n.p.out.Put(c)
+}
+
+// plain reads a text that is digits alone, as many as a float64 holds exactly.
+func plain(s string) (float64, bool) {
+	if len(s) == 0 || len(s) > 15 {
+		return 0, false
+	}
+	v := int64(0)
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		v = v*10 + int64(s[i]-'0')
+	}
+	return float64(v), true
 }
 
 // release puts what was held back.
