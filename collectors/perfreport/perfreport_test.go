@@ -119,6 +119,7 @@ func TestOtherColumns(t *testing.T) {
 			"||leaf Overhead[cpu-clock:u] 67.31%\n||leaf samples[cpu-clock:u] 70\n||leaf cpu-clock:u[] 0.07007007s\n", "cpu-clock:u"},
 		"folded stacks": {"# Samples: 1  of event 'cycles'\n#\n# Overhead  Command  Symbol\n# ........  .......  ......\n#\n    67.31%  w        [.] leaf\n67.31% main;leaf;x;y;z\n",
 			"w||leaf Overhead[cycles] 67.31%\n", "Overhead"},
+		"old":            {"# Events: 1K cycles\n#\n# Overhead  Command  Symbol\n# ........  .......  ......\n#\n    67.31%  w        [.] leaf\n", "w||leaf Overhead[cycles] 67.31%\n", "Overhead"},
 		"no event named": {"# Overhead  Command  Symbol\n# ........  .......  ......\n#\n    67.31%  w        [.] leaf\n", "w||leaf Overhead[] 67.31%\n", "Overhead"},
 	} {
 		r := parsertest.MustParse(t, "perf-report", name, c.text)

@@ -371,6 +371,11 @@ func (r *reader) comment(s string) error {
 		r.event, r.title, r.columns = strings.Trim(event, "'"), "", nil
 		r.events++
 		return r.out.Put(&datasets.Attribute{Run: runID, Name: "samples of " + r.event, Value: strings.TrimSpace(count)})
+	case key == "Events" && !r.header: // before Linux 3.3: "1K cycles"
+		count, event, _ := strings.Cut(value, " ")
+		r.event, r.title, r.columns = strings.TrimSpace(event), "", nil
+		r.events++
+		return r.out.Put(&datasets.Attribute{Run: runID, Name: "samples of " + r.event, Value: count})
 	case key == "Event count (approx.)":
 		return r.out.Put(&datasets.Attribute{Run: runID, Name: "event count of " + r.event, Value: value})
 	case key == "Total Lost Samples":

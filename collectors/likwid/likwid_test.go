@@ -1,0 +1,240 @@
+package likwid_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rooflab/rooflab/collectors"
+	_ "github.com/rooflab/rooflab/collectors/likwid"
+	"github.com/rooflab/rooflab/collectors/parsertest"
+	"github.com/rooflab/rooflab/datasets"
+)
+
+// The layout follows likwid-perfctr 5.2's own printing of tables.
+const markers = `STRUCT,Info,3,,,
+CPU name:,Some CPU @ 2.40GHz,,,,
+CPU type:,Some nano-architecture,,,,
+CPU clock:,2.4 GHz,,,,
+TABLE,Region solve, phase 2,Group 1 Raw,MEM_DP,4
+Region Info,HWThread 0,HWThread 2,,,
+RDTSC Runtime [s],0.500000,0.250000,,,
+call count,10,20,,,
+Event,Counter,HWThread 0,HWThread 2,,
+INSTR_RETIRED_ANY,FIXC0,1000,2000,,
+CPU_CLK_UNHALTED_CORE,FIXC1,nan,-,,
+CAS_COUNT_RD,MBOX0C0,12,0,,
+CAS_COUNT_RD,MBOX1C0,1.300000e+10,0,,
+TABLE,Region solve, phase 2,Group 1 Raw STAT,MEM_DP,1
+Event,Counter,Sum,Min,Max,Avg
+INSTR_RETIRED_ANY STAT,FIXC0,3000,1000,2000,1500
+TABLE,Region solve, phase 2,Group 1 Metric,MEM_DP,6
+Metric,HWThread 0,HWThread 2,,,
+Clock [MHz],2400.5,2400,,,
+CPI,0.5000,0.2500,,,
+DP [MFLOP/s],1200.5,0,,,
+Memory bandwidth [MBytes/s],5000,0,,,
+Memory data volume [GBytes],1.25,0,,,
+Energy [J],12.5,0,,,
+TABLE,Region solve, phase 2,Group 1 Metric STAT,MEM_DP,1
+Metric,Sum,Min,Max,Avg,
+CPI STAT,0.7500,0.2500,0.5000,0.3750,
+STRUCT,Info,3,,,
+CPU name:,Some CPU @ 2.40GHz,,,,
+TABLE,Region solve, phase 2,Group 2 Raw,L2,1
+Event,Counter,HWThread 0,HWThread 2,,
+INSTR_RETIRED_ANY,FIXC0,1001,2001,,
+`
+
+const wantMarkers = `0/MEM_DP RDTSC Runtime [s][] 0.5s
+2/MEM_DP RDTSC Runtime [s][] 0.25s
+0/MEM_DP call count[] 10
+2/MEM_DP call count[] 20
+0/MEM_DP INSTR_RETIRED_ANY[FIXC0] 1000
+2/MEM_DP INSTR_RETIRED_ANY[FIXC0] 2000
+0/MEM_DP CPU_CLK_UNHALTED_CORE[FIXC1] na
+2/MEM_DP CPU_CLK_UNHALTED_CORE[FIXC1] na
+0/MEM_DP CAS_COUNT_RD[MBOX0C0] 12
+2/MEM_DP CAS_COUNT_RD[MBOX0C0] 0
+0/MEM_DP CAS_COUNT_RD[MBOX1C0] 1.3e+10
+2/MEM_DP CAS_COUNT_RD[MBOX1C0] 0
+/ INSTR_RETIRED_ANY STAT[Sum FIXC0] 3000
+/ INSTR_RETIRED_ANY STAT[Min FIXC0] 1000
+/ INSTR_RETIRED_ANY STAT[Max FIXC0] 2000
+/ INSTR_RETIRED_ANY STAT[Avg FIXC0] 1500
+0/MEM_DP Clock [MHz][] 2.4005e+09Hz
+2/MEM_DP Clock [MHz][] 2.4e+09Hz
+0/MEM_DP CPI[] 0.5
+2/MEM_DP CPI[] 0.25
+0/MEM_DP DP [MFLOP/s][] 1.2005e+09flop/s
+2/MEM_DP DP [MFLOP/s][] 0flop/s
+0/MEM_DP Memory bandwidth [MBytes/s][] 5e+09byte/s
+2/MEM_DP Memory bandwidth [MBytes/s][] 0byte/s
+0/MEM_DP Memory data volume [GBytes][] 1.25e+09byte
+2/MEM_DP Memory data volume [GBytes][] 0byte
+0/MEM_DP Energy [J][] 12.5J
+2/MEM_DP Energy [J][] 0J
+/ CPI STAT[Sum] 0.75
+/ CPI STAT[Min] 0.25
+/ CPI STAT[Max] 0.5
+/ CPI STAT[Avg] 0.375
+0/L2 INSTR_RETIRED_ANY[FIXC0] 1001
+2/L2 INSTR_RETIRED_ANY[FIXC0] 2001
+`
+
+func lines(r *parsertest.Records) string {
+	var b strings.Builder
+	for _, c := range r.Counters {
+		thread, group := "", ""
+		for _, l := range r.Launches {
+			if l.ID == c.Launch && l.Thread.Valid {
+				thread = fmt.Sprint(l.Thread.V)
+			}
+		}
+		for _, a := range r.Attributes {
+			if a.Launch == c.Launch && a.Launch != 0 && a.Name == "group" {
+				group = a.Value
+			}
+		}
+		value := c.Status
+		if c.Value.Valid {
+			value = fmt.Sprintf("%.6g%s", c.Value.V, c.Unit)
+		}
+		fmt.Fprintf(&b, "%s/%s %s[%s] %s\n", thread, group, c.Metric, c.Instance, value)
+	}
+	return b.String()
+}
+
+func TestMarkerRegions(t *testing.T) {
+	r := parsertest.MustParse(t, "likwid-csv", "x.csv", markers)
+	if got := lines(r); got != wantMarkers {
+		t.Errorf("got\n%s\nwant\n%s", got, wantMarkers)
+	}
+	run, m := r.Runs[0], r.Machines[0]
+	if len(r.Regions) != 1 || r.Regions[0].Raw != "solve, phase 2" || run.TimeMetric != "RDTSC Runtime [s]" || !run.TimeInclusive || m.CPU != "Some CPU @ 2.40GHz" || m.ClockHz.V != 2.4e9 {
+		t.Errorf("%+v\n%+v\n%+v", r.Regions, run, m)
+	}
+	if len(r.Launches) != 4 || len(r.Warnings) != 0 {
+		t.Errorf("%d launches, warnings %v", len(r.Launches), r.Warnings)
+	}
+}
+
+func TestWholeProgramsAndOlderTitles(t *testing.T) {
+	text := "output of the program\nSTRUCT,Info,3,\nCPU name:,Old CPU,\nTABLE,Group 1 Raw,Custom,2,\nEvent,Counter,Core 0,Core 1\nRuntime (RDTSC) [s],TSC,1.5e-01,1.5e-01\nL1D_REPLACEMENT,PMC0,7,8\nTABLE,Group 2 Raw,GPU events,1,\nEvent,Counter,GPU 0,GPU 1\nSMSP_CYCLES,GPU0,5,6\n"
+	r := parsertest.MustParse(t, "likwid-csv", "x", text)
+	want := "0/Custom Runtime (RDTSC) [s][TSC] 0.15s\n1/Custom Runtime (RDTSC) [s][TSC] 0.15s\n0/Custom L1D_REPLACEMENT[PMC0] 7\n1/Custom L1D_REPLACEMENT[PMC0] 8\n/GPU events SMSP_CYCLES[GPU0] 5\n/GPU events SMSP_CYCLES[GPU0] 6\n"
+	if got := lines(r); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if r.Regions[0].Raw != "likwid-perfctr" || r.Launches[3].Device != datasets.Some(int64(1)) || r.Runs[0].TimeMetric != "Runtime (RDTSC) [s]" || len(r.Warnings) != 1 {
+		t.Errorf("%+v\n%+v\n%v", r.Regions, r.Launches, r.Warnings)
+	}
+}
+
+func TestDrawnTablesReadLikeCSV(t *testing.T) {
+	text := `--------------------------------------------------------------------------------
+CPU name:	Some CPU @ 2.40GHz
+CPU type:	Some nano-architecture
+CPU clock:	2.40 GHz
+--------------------------------------------------------------------------------
+output of the program
+--------------------------------------------------------------------------------
+Region solve, phase 2, Group 1: MEM_DP
++-------------------+------------+------------+
+|    Region Info    | HWThread 0 | HWThread 2 |
++-------------------+------------+------------+
+| RDTSC Runtime [s] |   0.500000 |   0.250000 |
+|     call count    |         10 |         20 |
++-------------------+------------+------------+
+
++-----------------------+---------+--------------+------------+
+|         Event         | Counter |  HWThread 0  | HWThread 2 |
++-----------------------+---------+--------------+------------+
+|   INSTR_RETIRED_ANY   |  FIXC0  |         1000 |       2000 |
+| CPU_CLK_UNHALTED_CORE |  FIXC1  |      nan     |      -     |
++-----------------------+---------+--------------+------------+
+
++------------------------+---------+------+------+------+------+
+|          Event         | Counter |  Sum |  Min |  Max |  Avg |
++------------------------+---------+------+------+------+------+
+| INSTR_RETIRED_ANY STAT |  FIXC0  | 3000 | 1000 | 2000 | 1500 |
++------------------------+---------+------+------+------+------+
+
++-------------+------------+------------+
+|    Metric   | HWThread 0 | HWThread 2 |
++-------------+------------+------------+
+| Clock [MHz] |  2400.5000 |       2400 |
++-------------+------------+------------+
+`
+	r := parsertest.MustParse(t, "likwid-text", "x.txt", text)
+	w := strings.SplitAfter(wantMarkers, "\n")
+	want := strings.Join(append(append(append([]string{}, w[:8]...), w[12:16]...), w[16:18]...), "")
+	if got := lines(r); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if r.Machines[0].CPU != "Some CPU @ 2.40GHz" || r.Regions[0].Raw != "solve, phase 2" {
+		t.Errorf("%+v %+v", r.Machines, r.Regions)
+	}
+	f, sure, err := collectors.Detect(collectors.Head{Name: "x", Bytes: []byte(text), Whole: true})
+	if err != nil || f.Name != "likwid-text" || sure != collectors.Certain {
+		t.Errorf("detected as %q, %v, %v", f.Name, sure, err)
+	}
+	parsertest.Truncations(t, "likwid-text", "x", text, 300)
+}
+
+func TestTimeline(t *testing.T) {
+	text := "# HWThreads,0,3\n# GID,MetricsCount,CpuCount,Total runtime [s],Runtime (RDTSC) [s],Clock [MHz]\n1,2,2,0.5,0.5,0.5,2400,2500\n1,2,2,1.25,0.75,0.75,2401,nan\n"
+	r := parsertest.MustParse(t, "likwid-csv", "x", text)
+	want := "0/ Runtime (RDTSC) [s][] 0.5s\n0/ Clock [MHz][] 2.4e+09Hz\n3/ Runtime (RDTSC) [s][] 0.5s\n3/ Clock [MHz][] 2.5e+09Hz\n0/ Runtime (RDTSC) [s][] 0.75s\n0/ Clock [MHz][] 2.401e+09Hz\n3/ Runtime (RDTSC) [s][] 0.75s\n3/ Clock [MHz][] na\n"
+	if got := lines(r); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if l := r.Launches[2]; l.StartNs.V != 5e8 || l.DurNs.V != 75e7 {
+		t.Errorf("the second interval is %+v", l)
+	}
+}
+
+func TestDamagedFilesAreRefusedWithTheirPlace(t *testing.T) {
+	table := "TABLE,Group 1 Raw,MEM,2\nEvent,Counter,HWThread 0\nA,PMC0,1\n"
+	for name, c := range map[string]struct {
+		format, text string
+		line, col    int
+		msg          string
+	}{
+		"empty":          {"likwid-csv", "", 1, 1, "the file is empty"},
+		"rows missing":   {"likwid-csv", table, 4, 1, "ends within a table: expected 2 rows, 1 were read"},
+		"no titles":      {"likwid-csv", "TABLE,Group 1 Raw,MEM,2\nTABLE,Group 1 Raw,MEM,2\n", 2, 1, "no titles of columns"},
+		"odd title":      {"likwid-csv", "TABLE,Table 1,MEM,2\n", 1, 1, "the title of the table is odd"},
+		"no number":      {"likwid-csv", table + "B,PMC1,x7\n", 4, 8, "the value of B is no number"},
+		"few cells":      {"likwid-csv", table + "B,PMC1\n", 4, 1, "one cell per title"},
+		"cut":            {"likwid-csv", table + "B,PMC1,1", 4, 9, "ends within a line"},
+		"timeline":       {"likwid-csv", "# HWThreads,0\n# GID,MetricsCount,CpuCount,Total runtime [s],CPI\n1,1,1,0.5\n", 3, 1, "another number of values"},
+		"drawn, not end": {"likwid-text", "Group 1: MEM\n+---+---+---+\n| Event | Counter | HWThread 0 |\n+---+---+---+\n| A | PMC0 | 1 |\n", 6, 1, "ends within a table"},
+	} {
+		_, err := parsertest.Parse(c.format, "f", c.text)
+		var e *collectors.SyntaxError
+		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.col || !strings.Contains(e.Error(), c.msg) {
+			t.Errorf("%s: the error is %v, want %d:%d %s", name, err, c.line, c.col, c.msg)
+		}
+	}
+}
+
+func TestAWrongNumberOfRowsIsWarnedAbout(t *testing.T) {
+	r := parsertest.MustParse(t, "likwid-csv", "x", "TABLE,Group 1 Raw,MEM,3\nEvent,Counter,HWThread 0\nA,PMC0,1\nTABLE,Group 1 Metric,MEM,1\nMetric,HWThread 0\nCPI,2\n")
+	if len(r.Warnings) != 1 || r.Warnings[0].Line != 1 || !strings.Contains(r.Warnings[0].Msg, "has 1 rows, its title says 3") {
+		t.Errorf("%v", r.Warnings)
+	}
+}
+
+func TestCutFilesGiveNoOtherValues(t *testing.T) {
+	parsertest.Truncations(t, "likwid-csv", "x", markers, 500)
+}
+
+func FuzzLikwidCSV(f *testing.F) {
+	parsertest.Fuzz(f, "likwid-csv", markers, "# HWThreads,0,3\n# GID,MetricsCount,CpuCount,Total runtime [s],CPI\n1,1,2,0.5,0.5,0.5\n")
+}
+
+func FuzzLikwidText(f *testing.F) {
+	parsertest.Fuzz(f, "likwid-text", "Group 1: MEM\n+---+---+---+\n| Event | Counter | HWThread 0 |\n+---+---+---+\n| A | PMC0 | 1 |\n+---+---+---+\n")
+}
