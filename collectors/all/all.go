@@ -25,6 +25,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/nvidia"         // live: Nsight Compute and Nsight Systems
 	_ "github.com/rooflab/rooflab/collectors/nvml"           // live: sensors of NVIDIA GPUs
 	_ "github.com/rooflab/rooflab/collectors/opencl"         // live: OpenCL kernels
+	_ "github.com/rooflab/rooflab/collectors/papi"           // PAPI high-level interface
 	_ "github.com/rooflab/rooflab/collectors/perf"           // live: Linux perf
 	_ "github.com/rooflab/rooflab/collectors/perfreport"     // Linux perf report; perf.data and perf annotate are refused
 	_ "github.com/rooflab/rooflab/collectors/perfscript"     // Linux perf script
