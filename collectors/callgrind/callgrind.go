@@ -6,9 +6,10 @@
 // tree, so regions have no parents:
 //
 //	region     a function: kind "function", module its object. A function is
-//	           one of its object, file and name.
+//	           one of its object, file and name; attribute file
 //	launch     the sum over one part (one dump of one thread) for a function,
-//	           with process and thread; attributes part and trigger
+//	           with process and thread; tool id "part 2"; attributes timerange
+//	           and trigger, which are of the run where the file has one part
 //	counter    for every event E, per launch: E, the exclusive cost, and
 //	           E.inclusive; calls, how often the function was called.
 //	           For every function that it called, with the callee's name as
@@ -23,6 +24,9 @@
 //
 //	SELECT g.short AS caller, c.instance AS callee, c.value AS calls
 //	FROM counter c JOIN region g ON g.id = c.region_id WHERE c.metric = 'calls.to'
+//
+// Callgrind's own total (attribute summary.E of the run) may be larger than the
+// sum over functions: it counts what no function did.
 //
 // An inclusive cost is the exclusive one and that of the calls, but for calls
 // of the function itself. Functions that call each other in a circle have the

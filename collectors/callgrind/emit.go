@@ -11,6 +11,13 @@ import (
 // emitPart emits what was added up and empties it.
 func (p *profile) emitPart() error {
 	part := p.part
+	for _, d := range part.descs {
+		if p.single {
+			if err := p.attribute(d[0], d[1]); err != nil {
+				return err
+			}
+		}
+	}
 	member := map[int64]*cycle{}
 	cycles := p.findCycles()
 	for _, c := range cycles {
@@ -59,6 +66,9 @@ func (p *profile) launch(region int64) (int64, error) {
 		return 0, err
 	}
 	for _, d := range p.part.descs {
+		if p.single {
+			break
+		}
 		if err := p.out.Put(&datasets.Attribute{Run: runID, Region: region, Launch: l.ID, Name: d[0], Value: d[1]}); err != nil {
 			return 0, err
 		}

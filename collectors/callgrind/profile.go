@@ -32,6 +32,7 @@ type profile struct {
 	regions   int64              // emitted ids, cycles included
 	launches  int64
 	cycles    int
+	single    bool // the part is the file's only one
 	costs     bool // something had costs
 	part      part
 }
@@ -92,7 +93,8 @@ func (p *profile) creator(s string) {
 }
 
 // describe keeps what the header says besides. What is about a part becomes
-// attributes of its launches, everything else those of the run.
+// attributes of its launches where the file has several, everything else, and
+// all of a file of one part, those of the run.
 func (p *profile) describe(name, value string) error {
 	switch name {
 	case "Timerange", "Trigger":

@@ -36,6 +36,7 @@ type reader struct {
 	totalsLine int
 	summary    []int64
 	inBody     bool
+	parts      int // that were emitted
 	lastEnded  bool
 }
 
@@ -114,7 +115,7 @@ func (r *reader) header(key, value string, column int) error {
 			return r.fail(column, "the "+key+" is no number", "a number", value)
 		}
 		if r.inBody {
-			if err := r.endPart(); err != nil {
+			if err := r.endPart(false); err != nil {
 				return err
 			}
 		}
@@ -243,7 +244,7 @@ func (r *reader) name(key, value string, column int) (string, error) {
 		return value, nil
 	}
 	id, name, _ := strings.Cut(value[1:], ")")
-	if _, err := strconv.ParseUint(id, 10, 64); err != nil {
+	if strings.Trim(id, "0123456789") != "" || id == "" {
 		return value, nil // "(below main)"
 	}
 	if name = strings.TrimSpace(name); name != "" {
@@ -402,8 +403,11 @@ func (r *reader) cut(msg string) error {
 	return e
 }
 
-// endPart checks and emits the part that was read.
-func (r *reader) endPart() error {
+// endPart checks and emits the part that was read; last says that no other
+// follows.
+func (r *reader) endPart(last bool) error {
+	r.single = last && r.parts == 0
+	r.parts++
 	if r.callsLine != 0 {
 		return r.cut(fmt.Sprintf("the costs of the calls in line %d are missing", r.callsLine))
 	}
@@ -411,6 +415,13 @@ func (r *reader) endPart() error {
 		return r.cut("the file ends before its totals, which callgrind writes last")
 	}
 	r.checkSums("totals", r.totals, r.totalsLine)
+	for i, n := range r.summary {
+		if i < len(r.events) {
+			if err := r.attribute("summary."+r.events[i].name, strconv.FormatInt(n, 10)); err != nil {
+				return err
+			}
+		}
+	}
 	if r.totals == nil { // callgrind's summary counts what no function did, its totals do not
 		r.checkSums("summary", r.summary, 0)
 	}
@@ -434,7 +445,7 @@ func (r *reader) end() error {
 		e.Expected, e.Hint = `a line "events: ..."`, "the file is cut, or is not one of Callgrind's"
 		return e
 	}
-	if err := r.endPart(); err != nil {
+	if err := r.endPart(true); err != nil {
 		return err
 	}
 	return r.finish()

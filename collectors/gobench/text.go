@@ -210,8 +210,8 @@ func (r *reader) result(s string) error {
 	if unicode.IsLower(first) || len(fields) < 2 {
 		return nil // a word, or a name whose results come in another line
 	}
-	iterations, err := strconv.ParseInt(fields[1], 10, 64)
-	if err != nil {
+	iterations, _ := strconv.ParseInt(fields[1], 10, 64)
+	if iterations <= 0 {
 		return nil // something else was printed between name and results
 	}
 	values := fields[2:]
