@@ -31,6 +31,10 @@ const (
 	colRuleText
 	colSpeedupType
 	colSpeedup
+	colInvocations
+	colMinimum
+	colMaximum
+	colAverage
 	numColumns
 )
 
@@ -40,6 +44,7 @@ var columns = map[string]column{
 	"Device": colDevice, "CC": colCC, "Section Name": colSection, "Metric Name": colMetricName,
 	"Metric Unit": colMetricUnit, "Metric Value": colMetricValue, "Rule Name": colRuleName, "Rule Type": colRuleType,
 	"Rule Description": colRuleText, "Estimated Speedup Type": colSpeedupType, "Estimated Speedup": colSpeedup,
+	"Invocations": colInvocations, "Minimum": colMinimum, "Maximum": colMaximum, "Average": colAverage,
 }
 
 // table is a header: where each column is.
@@ -58,6 +63,12 @@ func (t *table) col(c column) int { return t.at[c] }
 // long reports whether the table has a row per metric.
 func (t *table) long() bool {
 	return t.at[colMetricName] >= 0 || t.at[colMetricValue] >= 0 || t.at[colMetricUnit] >= 0
+}
+
+// summary reports whether the table has a row per metric and kernel, with the
+// values of all launches together.
+func (t *table) summary() bool {
+	return t.at[colMetricName] >= 0 && t.at[colMetricValue] < 0 && t.at[colAverage] >= 0
 }
 
 // wide reports whether the table has a row per launch.
@@ -116,6 +127,8 @@ func (t *table) check(in *collectors.Input, line int) error {
 	last := t.cells[len(t.cells)-1].column
 	var need []column
 	switch {
+	case t.summary():
+		need = []column{colKernel, colMetricName, colMetricUnit}
 	case t.long():
 		need = []column{colKernel, colMetricName, colMetricUnit, colMetricValue}
 	case t.at[colSection] >= 0 && len(t.metrics) == 0:

@@ -245,6 +245,9 @@ func (p *parser) observe(l *launch, metric string, v float64) {
 		if ns := v * 1e9; ns < math.MaxInt64/2 {
 			l.rec.DurNs = datasets.Some(int64(math.Round(ns)))
 		}
+		if l.rec.ID != 0 && p.run.TimeMetric != "gpu__time_duration.sum" {
+			p.run.TimeMetric = metric
+		}
 	case "launch__registers_per_thread", "Registers Per Thread":
 		l.rec.Regs = n
 	case "launch__shared_mem_per_block":

@@ -20,7 +20,7 @@ import (
 func init() {
 	collectors.Register(collectors.Format{
 		Name:    "ncu-csv",
-		About:   "Nsight Compute, --csv: --metrics, details page, raw page, source page",
+		About:   "Nsight Compute, --csv: --metrics, details, raw and source page, summary",
 		Version: 2,
 		Detect:  detect,
 		Parse:   parse,
@@ -48,7 +48,7 @@ func detect(h collectors.Head) collectors.Confidence {
 		if h := asListHeader(string(line)); h != nil && h.measured() {
 			return collectors.Certain
 		}
-		if t := asHeader(string(line)); t != nil && (t.col(colMetricName) >= 0 && t.col(colMetricValue) >= 0 || t.wide() && t.col(colID) >= 0) {
+		if t := asHeader(string(line)); t != nil && (t.col(colMetricName) >= 0 && (t.col(colMetricValue) >= 0 || t.summary() && t.col(colKernel) >= 0) || t.wide() && t.col(colID) >= 0) {
 			return collectors.Certain
 		}
 	}

@@ -274,7 +274,7 @@ func (p *parser) finish() error {
 		e.Expected, e.Hint = "a row of units", "the file is cut: get it again"
 		return e
 	}
-	if p.count == 0 {
+	if p.count == 0 && p.page != "summary" {
 		if err := p.nothing(); err != nil {
 			return err
 		}

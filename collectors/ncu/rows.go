@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
+	"github.com/rooflab/rooflab/datasets"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -14,6 +15,9 @@ const commandLine = "Command line profiler metrics"
 
 // longRow reads a row of one metric, or of one rule's finding.
 func (p *parser) longRow(row []field, text string, line int) error {
+	if p.table.summary() {
+		return p.summaryRow(row, text, line)
+	}
 	end := p.table.at[colMetricValue] + 1
 	for _, c := range []column{colMetricName, colMetricUnit, colKernel} {
 		end = max(end, p.table.at[c]+1)
@@ -69,7 +73,13 @@ func (p *parser) longRow(row []field, text string, line int) error {
 
 // ruleRow reads the finding of a rule.
 func (p *parser) ruleRow(row []field) error {
-	rule := p.text(row, colRuleName)
+	cell := func(c column) string {
+		if i := len(p.table.cells) + int(c-colRuleName); p.table.at[colRuleName] < 0 && i < len(row) {
+			return strings.TrimSpace(row[i].text) // a header of before there were rules
+		}
+		return p.text(row, c)
+	}
+	rule := cell(colRuleName)
 	if rule == "" {
 		if p.text(row, colMetricValue) != "" || p.text(row, colMetricUnit) != "" {
 			return p.bad(row, colMetricName, "a value without a metric", "the metric's name")
@@ -80,12 +90,12 @@ func (p *parser) ruleRow(row []field) error {
 	if err != nil {
 		return err
 	}
-	value := p.text(row, colRuleText)
-	if t := p.text(row, colRuleType); t != "" {
+	value := cell(colRuleText)
+	if t := cell(colRuleType); t != "" {
 		value = t + ": " + value
 	}
-	if s := p.text(row, colSpeedup); s != "" {
-		value += " (estimated speedup " + strings.TrimSpace(p.text(row, colSpeedupType)+" "+s) + " %)"
+	if s := cell(colSpeedup); s != "" {
+		value += " (estimated speedup " + strings.TrimSpace(cell(colSpeedupType)+" "+s) + " %)"
 	}
 	return p.attribute(l, "rule "+rule, value)
 }
@@ -115,6 +125,64 @@ func (p *parser) mend(text string, line int) []field {
 		return row
 	}
 	return append(row[:value:value], joined)
+}
+
+// summaryRow reads a row of --print-summary: the values of a metric over all
+// launches of a kernel. They are the region's, and no launch's.
+func (p *parser) summaryRow(row []field, text string, line int) error {
+	all := len(p.table.cells)
+	if len(row) > all && !anyQuoted(row) {
+		row = splitNested(text, p.table.sep, line)
+	}
+	if n := len(row); n != all {
+		f := row[len(row)-1]
+		e := p.in.Syntax(f.line, f.column, "the row has a wrong number of cells")
+		e.Expected, e.Found = itoa(all)+" as in the header", itoa(n)
+		e.Hint = "the row is cut, or a cell of it is missing: export the profile again"
+		return e
+	}
+	kernel, metric, section := p.text(row, colKernel), p.text(row, colMetricName), p.text(row, colSection)
+	if kernel == "" || metric == "" {
+		return p.bad(row, colKernel, "a row without a kernel or a metric", "the names of both")
+	}
+	p.hostOf(row)
+	p.page = "summary"
+	key := strings.Join([]string{kernel, p.text(row, colPID), p.text(row, colBlock), p.text(row, colGrid)}, "\x00")
+	l := p.launches[key]
+	if l == nil {
+		region, err := p.kernelRegion(kernel)
+		if err != nil {
+			return err
+		}
+		l = &launch{kernel: kernel, rec: datasets.Launch{Region: region}}
+		p.launches[key] = l
+		for name, c := range map[string]column{"Block Size": colBlock, "Grid Size": colGrid} {
+			if s := p.text(row, c); s != "" {
+				if err := p.attribute(l, name, s); err != nil {
+					return err
+				}
+			}
+		}
+		if i := p.table.at[colInvocations]; i >= 0 {
+			if err := p.numbers.counter(l, "Invocations", "", "", row[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if section == commandLine {
+		section = ""
+	}
+	for _, v := range []struct {
+		c    column
+		name string
+	}{{colMinimum, "minimum"}, {colMaximum, "maximum"}, {colAverage, "average"}} {
+		if i := p.table.at[v.c]; i >= 0 {
+			if err := p.numbers.counter(l, metric, strings.TrimSpace(section+" "+v.name), p.text(row, colMetricUnit), row[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // wideRow reads the row of units, then rows of one launch each.

@@ -42,7 +42,13 @@ func (n *numbers) counter(l *launch, metric, instance, unit string, f field) err
 	raw := strings.TrimSpace(f.text)
 	c := datasets.Counter{Run: runID, Region: l.rec.Region, Launch: l.rec.ID, Metric: metric, Instance: instance,
 		RawValue: raw, RawUnit: unit, Unit: n.unit(unit).Base, Status: datasets.StatusOK}
-	if (raw == "" || raw[0] < '0' || raw[0] > '9') && noValue[strings.ToLower(raw)] {
+	bare := raw
+	if mark, rest, ok := strings.Cut(raw, ") "); ok && mark == "(!" {
+		// So ncu marks what it could not measure or doubts.
+		bare = strings.TrimSpace(rest)
+		n.p.once("marked", "ncu marked the value of %s: %s", metric, collectors.Quote(raw))
+	}
+	if (bare == "" || bare[0] < '0' || bare[0] > '9') && noValue[strings.ToLower(bare)] {
 		c.Status = datasets.StatusNA
 		return n.p.out.Put(&c)
 	}
@@ -100,8 +106,10 @@ func (n *numbers) unit(s string) unit {
 	return u
 }
 
-// number cuts what --print-metric-instances writes after the value: "12 (1; 11)".
+// number cuts ncu's mark before the value, and what --print-metric-instances
+// writes after it: "12 (1; 11)".
 func number(raw string) string {
+	raw = strings.TrimPrefix(raw, "(!) ")
 	if before, _, ok := strings.Cut(raw, " ("); ok && strings.HasSuffix(raw, ")") {
 		return before
 	}
