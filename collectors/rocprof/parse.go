@@ -263,10 +263,11 @@ func (p *parser) whole(row []delimited.Cell) bool {
 		s := p.head.At("starttimestamp")
 		return s >= 0 && len(row[s].Text) == len(last.Text)
 	case p.kind == kindStats:
-		// Six decimals, or an exponent of two digits.
-		_, frac, _ := strings.Cut(last.Text, ".")
+		// An exponent of two digits; or six decimals, after more than the
+		// one digit that numbers with an exponent begin with.
+		digits, frac, _ := strings.Cut(last.Text, ".")
 		mantissa, exp, has := strings.Cut(frac, "e")
-		return has && len(exp) == 3 && len(mantissa) > 0 || !has && len(frac) == 6
+		return has && len(exp) == 3 && len(mantissa) > 0 || !has && len(digits) > 1 && len(frac) == 6
 	}
 	return false
 }
