@@ -29,11 +29,13 @@
 // sum over functions: it counts what no function did.
 //
 // An inclusive cost is the exclusive one and that of the calls, but for calls
-// of the function itself. Functions that call each other in a circle have the
-// attribute cycle, and the circle as a whole is a region "<cycle 1>" with its
-// inclusive cost, which is exact. For its members the file does not tell: their
-// inclusive cost is the larger of what calls from outside cost and of their own
-// cost with calls that leave the circle, and may be too low.
+// of the function itself. Callgrind writes recursive calls of f as calls of
+// another function, f'2, so that f's inclusive cost is exact. What is left of
+// functions that call each other in a circle (f'2, and all with other writers)
+// has the attribute cycle, and the circle as a whole is a region "<cycle 1>"
+// with its inclusive cost, which is exact. For these functions the file does
+// not tell: their inclusive cost is the larger of what calls from outside cost
+// and of their own cost with calls that leave the circle, and may be too low.
 //
 // Xdebug and others write a unit behind an event's name, "Time_(10ns)"; a
 // definition "event: Cyc = Ir + 10 Bim" in the header gives one more counter.

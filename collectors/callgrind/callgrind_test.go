@@ -193,6 +193,24 @@ func TestPartsThreadsCyclesInlinedLinesAndJumps(t *testing.T) {
 	}
 }
 
+// Callgrind tells recursive calls from outermost ones: f and f'2 call each
+// other through g, and f's costs are those of its outermost call.
+func TestRecursionLevels(t *testing.T) {
+	r := parsertest.MustParse(t, "callgrind", "p", "# callgrind format\ncreator: callgrind-3.22\nevents: Ir\n"+
+		"fn=main\n1 1\ncfn=f\ncalls=1 1\n1 60\nfn=f\n2 10\ncfn=g\ncalls=1 1\n2 50\n"+
+		"fn=g\n3 20\ncfn=f'2\ncalls=1 1\n3 30\nfn=f'2\n2 20\ncfn=g'2\ncalls=1 1\n2 10\nfn=g'2\n3 10\ncfn=f'2\ncalls=1 1\n3 5\ntotals: 61\n")
+	for name, want := range map[string]float64{"main": 61, "f": 60, "g": 50, "<cycle 1>": 30} {
+		if v := of(name, "Ir.inclusive", "")(r); v != want {
+			t.Errorf("%s took %v, want %v", name, v, want)
+		}
+	}
+	for _, a := range r.Attributes {
+		if a.Name == "cycle" && !strings.HasSuffix(r.Region(a.Region).Raw, "'2") {
+			t.Errorf("%s is in a cycle", r.Region(a.Region).Raw)
+		}
+	}
+}
+
 func TestXdebug(t *testing.T) {
 	// Xdebug repeats a function for every call, writes its summary within
 	// {main}, three numbers behind calls= and negative memory.

@@ -1,6 +1,7 @@
 package callgrind
 
 import (
+	"regexp"
 	"strconv"
 
 	"github.com/rooflab/rooflab/datasets"
@@ -76,10 +77,24 @@ func (p *profile) findCycles() []*cycle {
 	return cycles
 }
 
+// deeper finds the names of functions below themselves: callgrind writes calls
+// of f within f as f'2.
+var deeper = regexp.MustCompile(`'[0-9]+('|$)`)
+
+// outermost says that a function's costs are those of its outermost calls
+// alone. Then its calls contain no call of itself, and the sum over them is
+// exact, though the graph has a cycle: f calls f'2, which is another function.
+func (p *profile) outermost(f *function) bool {
+	return p.levels && f.to[f.id] == nil && !deeper.MatchString(f.key.name)
+}
+
 // inclusive returns a function's inclusive costs, as the package comment says.
 func (p *profile) inclusive(f *function, member map[int64]*cycle) ([]int64, error) {
 	sum := append([]int64(nil), f.self...)
 	c := member[f.id]
+	if p.outermost(f) {
+		c = nil
+	}
 	for _, a := range f.to {
 		if a.to != f && (c == nil || member[a.to.id] != c) {
 			if err := add(sum, a.costs); err != nil {

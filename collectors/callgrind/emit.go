@@ -100,7 +100,7 @@ func (p *profile) emitFunction(f *function, member map[int64]*cycle, counted boo
 		return err
 	}
 	launches[f.id] = id
-	if c := member[f.id]; c != nil {
+	if c := member[f.id]; c != nil && !p.outermost(f) {
 		if err := p.out.Put(&datasets.Attribute{Run: runID, Region: f.id, Launch: id, Name: "cycle", Value: c.name}); err != nil {
 			return err
 		}

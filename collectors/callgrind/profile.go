@@ -32,6 +32,7 @@ type profile struct {
 	regions   int64              // emitted ids, cycles included
 	launches  int64
 	cycles    int
+	levels    bool // recursive calls have names of their own
 	single    bool // the part is the file's only one
 	costs     bool // something had costs
 	part      part
@@ -160,6 +161,9 @@ func (p *profile) function(ob, file, name string) *function {
 		p.functions[key] = f
 		p.files[f.id] = file
 		p.sameName[name]++
+		if p.run.Tool == "callgrind" && deeper.MatchString(name) {
+			p.levels = true
+		}
 	}
 	if f.self == nil {
 		f.self, f.to, f.from = make([]int64, len(p.events)), map[int64]*arc{}, map[int64]*arc{}
