@@ -98,7 +98,6 @@ type reader struct {
 	regions map[string]int64
 	flat    map[int64]bool // functions of the flat profile
 	next    int64
-	rows    int
 	entry   entry // of the call graph
 	idle    bool  // no time accumulated
 	flats   bool  // there was a flat profile

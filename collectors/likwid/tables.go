@@ -167,9 +167,9 @@ func (r *reader) region(name string) (int64, error) {
 // launch returns the launch of a column, 0 for a statistic over threads.
 func (r *reader) launch(region int64, column string) (int64, error) {
 	unit, number, ok := strings.Cut(column, " ")
-	n, err := atoi(number)
-	if !ok || err != nil || unit != "HWThread" && unit != "Core" && unit != "GPU" {
-		return 0, nil
+	n, notNumber := atoi(number)
+	if !ok || notNumber != nil || unit != "HWThread" && unit != "Core" && unit != "GPU" {
+		return 0, nil // a statistic
 	}
 	t := &r.table
 	key := launchKey{region, t.group, column}

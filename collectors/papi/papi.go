@@ -223,7 +223,7 @@ func (r *reader) visits(regions *node, rank, thread datasets.Null[int64]) error 
 		if name := m.value.get("name"); name != nil && m.value.get("parent_region_id") != nil {
 			parent := int64(0)
 			if p := m.value.get("parent_region_id"); p.text != "-1" {
-				known := false
+				var known bool
 				if parent, known = ids[p.text]; !known {
 					return r.bad(p, "the region is within one that the thread does not have before it", "the number of a region above")
 				}

@@ -1,6 +1,7 @@
 package perfstat
 
 import (
+	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -83,8 +84,8 @@ func (d dialect) fields(line string) (fs []string, columns []int) {
 			end += at + skip
 		}
 		if f := line[at:end]; d.sep != "/" && strings.Count(f, "/") == 1 && strings.Contains(f, "=") && !strings.HasPrefix(f, "<") {
-			if close := strings.IndexByte(line[end:], '/'); close > 0 {
-				end += close + 1
+			if slash := strings.IndexByte(line[end:], '/'); slash > 0 {
+				end += slash + 1
 				if next := strings.Index(line[end:], d.sep); next >= 0 {
 					end += next
 				} else {
@@ -314,7 +315,8 @@ func (c *csvReader) line(text string, line int, ended bool) error {
 		c.d, c.known, c.style = d, true, d.style
 	}
 	w, _, err := c.d.row(text)
-	if re, ok := err.(*rowError); ok {
+	var re *rowError
+	if errors.As(err, &re) {
 		if !ended {
 			return c.cut(line, len(text))
 		}

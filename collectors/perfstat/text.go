@@ -202,7 +202,7 @@ func (t *textReader) seconds(s string, line int) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	name := ""
+	var name string
 	switch {
 	case strings.HasPrefix(after, "time elapsed"):
 		name = "duration_time"

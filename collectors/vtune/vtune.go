@@ -60,7 +60,8 @@ var marks = []string{"CPU Time", "Instructions Retired", "Hardware Event Count",
 // isTitle reports whether a line holds the titles of a table, and finds the
 // delimiter.
 func isTitle(line string) (delim string, ok bool) {
-	first, rest := strings.TrimSpace(line), ""
+	var rest string
+	first := strings.TrimSpace(line)
 	if strings.HasPrefix(first, `"`) {
 		end := strings.IndexByte(first[1:], '"')
 		if end < 0 {
