@@ -170,10 +170,9 @@ func (c *cache) entries(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if seen[key] {
-			e := c.j.Syntax("the cache has a configuration twice")
-			e.Found = collectors.Quote(key)
-			return e
+		if seen[key] { // two processes wrote into one cache: both have measured
+			line, column := c.j.Place(c.j.InputOffset())
+			c.out.Warn(line, column, "the cache has the configuration %s twice: both are kept", collectors.Quote(key))
 		}
 		seen[key] = true
 		e := entry{key, ps}

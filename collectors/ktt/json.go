@@ -251,7 +251,7 @@ func (r *jsonReader) computation(tuned int64, v *result, c *computation) error {
 	}
 	t := r.timeUnit
 	values := []named{{"Duration", c.Duration, t}, {"DurationStdev", c.DurationStdev, t}, {"Overhead", c.Overhead, t}, {"CompilationOverhead", c.CompilationOverhead, t},
-		{"PowerUsage", c.PowerUsage, ""}, {"EnergyConsumption", c.EnergyConsumption, "J"}, {"Temperature", c.Temperature, "°C"}, {"SMFrequency", c.SMFrequency, "MHz"},
+		{"PowerUsage", c.PowerUsage, "mW"}, {"EnergyConsumption", c.EnergyConsumption, "J"}, {"Temperature", c.Temperature, "°C"}, {"SMFrequency", c.SMFrequency, "MHz"},
 		{"MemoryFrequency", c.MemoryFrequency, "MHz"}, {"FanSpeed", c.FanSpeed, ""}}
 	if d := c.CompilationData; d != nil {
 		l.Regs, l.Smem = integer(d.RegistersCount), integer(d.LocalMemorySize)

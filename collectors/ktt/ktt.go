@@ -116,6 +116,9 @@ func unitOf(name, kind string) string {
 // number emits a number as a counter. unit is as it is written.
 func number(out *collectors.Output, c datasets.Counter, n json.Number, unit string) (datasets.Null[float64], error) {
 	u := collectors.ParseUnit(unit)
+	if unit == "mW" {
+		u = collectors.Unit{Base: "W", Exp10: -3}
+	}
 	v, err := u.Scale(n.String(), collectors.Dot)
 	if err != nil {
 		return datasets.Null[float64]{}, err

@@ -54,7 +54,7 @@ const small = `{
     {"KernelFunction": "ns::first<int>", "Duration": 1.25, "Overhead": 2, "GlobalSize": {"X": 1024, "Y": 4, "Z": 1}, "LocalSize": {"X": 64, "Y": 4, "Z": 1},
      "CompilationData": {"MaxWorkGroupSize": 1024, "LocalMemorySize": 4096, "PrivateMemorySize": 16, "ConstantMemorySize": 0, "RegistersCount": 40},
      "ProfilingData": {"RemainingProfilingRuns": 0, "Counters": [{"Name": "sm__throughput.avg.pct_of_peak_sustained_elapsed", "Type": "Double", "Value": 51.5}, {"Name": "gld_throughput", "Type": "Throughput", "Value": 1000}, {"Name": "odd", "Type": "Double", "Value": null}]}},
-    {"KernelFunction": "second", "Duration": 1.75, "Overhead": 2, "GlobalSize": {"X": 100, "Y": 1, "Z": 1}, "LocalSize": {"X": 64, "Y": 1, "Z": 1}, "PowerUsage": 90}]},
+    {"KernelFunction": "second", "Duration": 1.75, "Overhead": 2, "GlobalSize": {"X": 100, "Y": 1, "Z": 1}, "LocalSize": {"X": 64, "Y": 1, "Z": 1}, "PowerUsage": 90500}]},
   {"KernelName": "pipeline", "Status": "CompilationFailed", "TotalDuration": 18446744073709.55, "TotalOverhead": 18446744073709.55, "ExtraDuration": 0,
    "Configuration": [{"Name": "BLOCK", "Value": 2048}, {"Name": "FACTOR", "Value": 1}], "ComputationResults": []}
  ],
@@ -80,7 +80,7 @@ func TestJSON(t *testing.T) {
 		counters[fmt.Sprint(c.Launch, " ", c.Metric)] = fmt.Sprint(c.Value.V, " ", c.Unit, " ", c.RawUnit, " ", c.Status)
 	}
 	for key, want := range map[string]string{
-		"1 TotalDuration": "0.0035 s Milliseconds ok", "2 Duration": "0.00125 s Milliseconds ok", "2 LocalMemorySize": "4096 byte byte ok", "3 PowerUsage": "90   ok",
+		"1 TotalDuration": "0.0035 s Milliseconds ok", "2 Duration": "0.00125 s Milliseconds ok", "2 LocalMemorySize": "4096 byte byte ok", "3 PowerUsage": "90.5 W mW ok",
 		"2 sm__throughput.avg.pct_of_peak_sustained_elapsed": "51.5 % % ok", "2 gld_throughput": "1000 byte/s byte/s ok", "2 odd": "0   na",
 		"4 TotalDuration": "0 s Milliseconds na", "4 TotalOverhead": "0 s Milliseconds na", "4 ExtraDuration": "0 s Milliseconds na",
 	} {
