@@ -38,13 +38,13 @@ func split(row string, sep byte, fields []field) ([]field, *splitError) {
 		f := field{line: line, column: i - start + 1}
 		if i < len(row) && row[i] == '"' {
 			f.quoted = true
-			opened := splitError{line: line, column: f.column, msg: "this quote never closes", open: true}
+			openedAt := line
 			i++
 			from, doubled := i, false
 			for {
 				j := strings.IndexByte(row[i:], '"')
 				if j < 0 {
-					return fields, &opened
+					return fields, &splitError{line: openedAt, column: f.column, msg: "this quote never closes", open: true}
 				}
 				if k := strings.LastIndexByte(row[i:i+j], '\n'); k >= 0 {
 					line += strings.Count(row[i:i+j], "\n")

@@ -17,6 +17,7 @@ type numbers struct {
 	text  string
 	held  []heldCounter
 	units map[string]unit
+	rec   datasets.Counter // of the value that is read
 }
 
 // unit is what a cell of units says.
@@ -40,7 +41,8 @@ var noValue = map[string]bool{"": true, "n/a": true, "nan": true, "-nan": true, 
 // counter puts one value of a launch.
 func (n *numbers) counter(l *launch, metric, instance, unit string, f field) error {
 	raw := strings.TrimSpace(f.text)
-	c := datasets.Counter{Run: runID, Region: l.rec.Region, Launch: l.rec.ID, Metric: metric, Instance: instance,
+	c := &n.rec // the sink copies it
+	*c = datasets.Counter{Run: runID, Region: l.rec.Region, Launch: l.rec.ID, Metric: metric, Instance: instance,
 		RawValue: raw, RawUnit: unit, Unit: n.unit(unit).Base, Status: datasets.StatusOK}
 	bare := raw
 	if mark, rest, ok := strings.Cut(raw, ") "); ok && mark == "(!" {
@@ -50,10 +52,12 @@ func (n *numbers) counter(l *launch, metric, instance, unit string, f field) err
 	}
 	if (bare == "" || bare[0] < '0' || bare[0] > '9') && noValue[strings.ToLower(bare)] {
 		c.Status = datasets.StatusNA
-		return n.p.out.Put(&c)
+		return n.p.out.Put(c)
 	}
-	text := number(raw)
-	style := collectors.StyleOf(text)
+	_, style, ok := whole(raw)
+	if !ok {
+		style = collectors.StyleOf(number(raw))
+	}
 	switch {
 	case style == collectors.NotNumber:
 		if unit != "" && (raw[0] >= '0' && raw[0] <= '9') {
@@ -64,7 +68,7 @@ func (n *numbers) counter(l *launch, metric, instance, unit string, f field) err
 		if metric == "device__attribute_display_name" {
 			n.p.machine.GPU = raw
 		}
-		return n.p.out.Put(&c) // a metric that is a text, such as a cache's configuration
+		return n.p.out.Put(c) // a metric that is a text, such as a cache's configuration
 	case style == collectors.Ambiguous:
 		if w := wholeCount(metric, unit, raw); w != collectors.NotNumber {
 			style = w
@@ -85,13 +89,13 @@ func (n *numbers) counter(l *launch, metric, instance, unit string, f field) err
 		}
 	case style == collectors.Ambiguous && n.style == collectors.NotNumber:
 		l.held++
-		n.held = append(n.held, heldCounter{c, l, f.line, f.column})
+		n.held = append(n.held, heldCounter{*c, l, f.line, f.column})
 		if len(n.held) >= maxHeld {
 			return n.decide()
 		}
 		return nil
 	}
-	return n.put(&c, l, f.line, f.column)
+	return n.put(c, l, f.line, f.column)
 }
 
 // unit remembers the few units of a file.
@@ -134,12 +138,13 @@ func wholeCount(metric, unit, raw string) collectors.Style {
 
 // put scales a value and puts its counter.
 func (n *numbers) put(c *datasets.Counter, l *launch, line, column int) error {
-	if v, ok := plain(c.RawValue); ok && n.unit(c.RawUnit).Exp10 == 0 && n.unit(c.RawUnit).Exp2 == 0 {
+	u := n.unit(c.RawUnit)
+	if v, _, ok := whole(c.RawValue); ok && u.Exp10 == 0 && u.Exp2 == 0 {
 		c.Value = datasets.Some(v)
 		n.p.observe(l, c.Metric, v)
 		return n.p.out.Put(c)
 	}
-	v, err := n.unit(c.RawUnit).Scale(number(c.RawValue), n.style)
+	v, err := u.Scale(number(c.RawValue), n.style)
 	if err != nil {
 		e := n.p.in.Syntax(line, column, "the value of "+c.Metric+": "+err.Error())
 		e.Hint = "the cell is damaged: export the profile again"
@@ -150,19 +155,39 @@ func (n *numbers) put(c *datasets.Counter, l *launch, line, column int) error {
 	return n.p.out.Put(c)
 }
 
-// plain reads a text that is digits alone, as many as a float64 holds exactly.
-func plain(s string) (float64, bool) {
-	if len(s) == 0 || len(s) > 15 {
-		return 0, false
-	}
-	v := int64(0)
+// whole reads a whole number of at most 15 digits, which a float64 holds
+// exactly, with or without groups of thousands. It is the way of most values;
+// ok is false for all others and for what could be a decimal number.
+func whole(s string) (v float64, style collectors.Style, ok bool) {
+	n, digits, group, groups, sep := int64(0), 0, 0, 0, byte(0)
 	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
+		c := s[i]
+		switch {
+		case c >= '0' && c <= '9':
+			n = n*10 + int64(c-'0')
+			digits++
+			group++
+		case (c == ',' || c == '.') && (sep == 0 || sep == c) && group > 0 && (group == 3 || groups == 0 && group < 3):
+			sep, group = c, 0
+			groups++
+		default:
+			return 0, collectors.NotNumber, false
 		}
-		v = v*10 + int64(s[i]-'0')
+		if digits > 15 {
+			return 0, collectors.NotNumber, false
+		}
 	}
-	return float64(v), true
+	switch {
+	case digits == 0 || groups == 1 || groups > 1 && group != 3:
+		return 0, collectors.NotNumber, false
+	case groups == 0:
+		style = collectors.Plain
+	case sep == ',':
+		style = collectors.Dot
+	default:
+		style = collectors.Comma
+	}
+	return float64(n), style, true
 }
 
 // release puts what was held back.
