@@ -156,14 +156,14 @@ func (im *importer) argument(ctx context.Context, arg string) error {
 		}
 	}
 	if err != nil || !st.IsDir() {
-		im.add(arg, false) // importing it says what is wrong
-		return nil
+		im.add(arg, false)
+		return nil //nolint:nilerr // importing it says what is wrong
 	}
 	return filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			im.add(path, false)
-			return nil
+			return nil //nolint:nilerr // importing it says what is wrong
 		case path != arg && strings.HasPrefix(d.Name(), "."):
 			if d.IsDir() {
 				return filepath.SkipDir

@@ -274,8 +274,9 @@ func TestFramesThatAreTooLargeAreRefused(t *testing.T) {
 		}
 		return fmt.Sprint(df.Col("launch_id").Records())
 	}
-	if pick(1) != pick(1) || pick(1) == pick(2) {
-		t.Errorf("samples: %s, %s, %s", pick(1), pick(1), pick(2))
+	first := pick(1)
+	if again, other := pick(1), pick(2); again != first || other == first {
+		t.Errorf("samples: %s, %s, %s", first, again, other)
 	}
 	ms, err := s.Measurements(t.Context(), datasets.Filter{Sample: 5, Seed: 1, Kernel: "k", Metrics: []string{"time"}})
 	var ids []string

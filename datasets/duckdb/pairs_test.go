@@ -3,6 +3,7 @@ package duckdb_test
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 // "k/64 k/32 f": name and grid, or a name alone where the tool does not know
 // the grid. A leading number and colon is the rank, "?" at the end says that
 // the place in the sequence is not known.
-func launched(order string) datasets.Profile {
+func launched(t *testing.T, order string) datasets.Profile {
 	var records []datasets.Record
 	regions := map[string]int64{}
 	for i, w := range strings.Fields(order) {
@@ -23,14 +24,12 @@ func launched(order string) datasets.Profile {
 		}
 		if rank, rest, ok := strings.Cut(w, ":"); ok {
 			w = rest
-			var n int64
-			fmt.Sscan(rank, &n)
+			n := number(t, rank)
 			l.Rank, l.PID = datasets.Some(n), datasets.Some(100+n)
 		}
 		name, grid, sized := strings.Cut(w, "/")
 		if sized {
-			var n int64
-			fmt.Sscan(grid, &n)
+			n := number(t, grid)
 			one := datasets.Some[int64](1)
 			l.Grid, l.Block = [3]datasets.Null[int64]{datasets.Some(n), one, one}, [3]datasets.Null[int64]{datasets.Some[int64](256), one, one}
 		}
@@ -46,6 +45,15 @@ func launched(order string) datasets.Profile {
 		records = append(records, l, &datasets.Counter{Run: 1, Region: l.Region, Launch: l.ID, Metric: "m", Value: datasets.Some(float64(i)), Status: datasets.StatusOK})
 	}
 	return profile(records...)
+}
+
+func number(t *testing.T, s string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func TestLaunchesArePairedByNameSizeAndPlace(t *testing.T) {
@@ -73,7 +81,7 @@ func TestLaunchesArePairedByNameSizeAndPlace(t *testing.T) {
 		"nothing there":             {"k/64", "", datasets.PairOptions{}, "0=- only a"},
 	} {
 		s := open(t, filepath.Join(t.TempDir(), "s"))
-		group(t, s, launched(c.a), launched(c.b))
+		group(t, s, launched(t, c.a), launched(t, c.b))
 		pairs, err := s.Pairs(t.Context(), 1, 2, c.opt)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +108,7 @@ func TestLaunchesArePairedByNameSizeAndPlace(t *testing.T) {
 
 func TestPairedCountersStandSideBySide(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "s"))
-	group(t, s, launched("k/64 f/1"), launched("other/1 k/64"))
+	group(t, s, launched(t, "k/64 f/1"), launched(t, "other/1 k/64"))
 	df, err := s.PairedCounters(t.Context(), 1, 2, datasets.PairOptions{}, "m")
 	same(t, "paired", lines(t, df.Select([]string{"kernel", "grid_x", "launch_a", "launch_b", "match", "reordered", "dur_a", "m (a)", "m (b)"}), err), `
 		kernel grid_x launch_a launch_b match reordered dur_a m (a) m (b)
