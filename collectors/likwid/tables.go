@@ -167,9 +167,14 @@ func (r *reader) region(name string) (int64, error) {
 // launch returns the launch of a column, 0 for a statistic over threads.
 func (r *reader) launch(region int64, column string) (int64, error) {
 	unit, number, ok := strings.Cut(column, " ")
-	n, notNumber := atoi(number)
-	if !ok || notNumber != nil || unit != "HWThread" && unit != "Core" && unit != "GPU" {
+	if !ok || unit != "HWThread" && unit != "Core" && unit != "GPU" {
 		return 0, nil // a statistic
+	}
+	n, err := atoi(number)
+	if err != nil {
+		e := r.in.Syntax(r.table.line, 1, "a column of the table is of no thread")
+		e.Expected, e.Found = unit+" and a number", collectors.Quote(column)
+		return 0, e
 	}
 	t := &r.table
 	key := launchKey{region, t.group, column}

@@ -218,6 +218,7 @@ func TestFieldsThatPerfPrintsOnDemand(t *testing.T) {
 		"noise":              {"Warning:\nProcessed 100 events and lost 1 chunks!\n\nw 1 1.5: 10 cycles: \n\t 126f work (/w)\n\n", 1, "work", datasets.Some(int64(1)), "cycles"},
 		"CRLF":               {"w 1 1.5: 10 cycles: \r\n\t 126f work (/w)\r\n\r\n", 1, "work", datasets.Some(int64(1)), "cycles"},
 		"V8":                 {"node 1 1.5: 10 cycles: \n\t 126f LazyCompile:~run /x/a b.js:12 (/tmp/perf-1.map)\n\n", 1, "run", datasets.Some(int64(1)), "cycles"},
+		"V8's builtins":      {"node 1 cycles: \n            13a8 RegExp:[&<> \"\\'] (/tmp/perf-1.map)\n  c6d7 Builtin:A builtin from the snapshot (/tmp/perf-1.map)\n\n", 1, "A builtin from the snapshot/[&<> \"\\']", datasets.Some(int64(1)), "cycles"},
 		"Go":                 {"go 1 1.5: 10 cycles: \n\t 126f regexp/syntax.(*parser).push+0xa6 (/bin/go)\n\n", 1, "regexp/syntax.(*parser).push", datasets.Some(int64(1)), "cycles"},
 		"Rust":               {"e 1 1.5: 10 cycles: \n\t 126f _ZN4core3fmt9Formatter3pad17h0123456789abcdefE (/e)\n\t 127f emulator::main::hc2aaa9b4591a10c7 (/e)\n\n", 1, "main/pad", datasets.Some(int64(1)), "cycles"},
 	} {

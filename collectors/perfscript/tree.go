@@ -193,19 +193,30 @@ func (t *tree) region(parent int64, f frame) (int64, error) {
 // short is the short name of a symbol. V8 names a function "LazyCompile:~f
 // /path/file.js:12".
 func short(symbol string) string {
-	for _, tag := range []string{"LazyCompile:", "Function:", "JS:", "Script:", "Eval:"} {
-		if name, ok := strings.CutPrefix(symbol, tag); ok {
+	if tag, name, ok := strings.Cut(symbol, ":"); ok && name != "" && name[0] != ':' && isTag(tag) {
+		switch tag {
+		case "LazyCompile", "Function", "JS", "Script", "Eval":
 			name = strings.TrimLeft(name, "~*^+")
 			if name, _, _ = strings.Cut(name, " "); name != "" {
 				return name
 			}
 			return symbol
 		}
+		return name
 	}
 	if i := strings.LastIndex(symbol, ";."); i > 0 && strings.HasPrefix(symbol, "L") && i+2 < len(symbol) { // Java: Lpackage/Class;.method
 		return symbol[i+2:]
 	}
 	return collectors.ShortName(symbol)
+}
+
+// isTag knows V8's word for the kind of code before a name.
+func isTag(s string) bool {
+	switch s {
+	case "LazyCompile", "Function", "JS", "Script", "Eval", "RegExp", "Builtin", "Stub", "Handler", "BytecodeHandler", "Callback":
+		return true
+	}
+	return false
 }
 
 // event names and units: what clocks count is nanoseconds.
