@@ -11,7 +11,9 @@
 //	                else the summary says
 //	counter         of the region: the summary again, with units;
 //	                ResourcePressure per iteration with the resource ("SKLPort0")
-//	                as instance; DispatchStatistics.SCHEDQ and so on, in cycles
+//	                as instance; DispatchStatistics.SCHEDQ and so on, in cycles;
+//	                BottleneckAnalysis.PressureIncreaseCycles and what other
+//	                views later versions add
 //	code            an instruction: text, opcode, offset. llvm-mca knows no
 //	                addresses: the offset is the instruction's number in the region
 //	counter         of an instruction, with its number as instance:

@@ -53,7 +53,7 @@ const own = `{
      "TimelineView": {"TimelineInfo": [
        {"CycleDispatched": 0, "CycleExecuted": 11, "CycleIssued": 1, "CycleReady": 0, "CycleRetired": 12}, {"CycleDispatched": 0, "CycleExecuted": 8, "CycleIssued": 2, "CycleReady": 0, "CycleRetired": 12},
        {"CycleDispatched": 1, "CycleExecuted": 21, "CycleIssued": 11, "CycleReady": 11, "CycleRetired": 0}, {"CycleDispatched": 1, "CycleExecuted": 0, "CycleIssued": 0, "CycleReady": 1, "CycleRetired": 0}]}},
-    {"Name": "", "Instructions": ["nop"], "SummaryView": {"IPC": 4}}
+    {"Name": "", "Instructions": ["nop"], "SummaryView": {"IPC": 4}, "BottleneckAnalysis": {"PressureIncreaseCycles": 7, "Chain": [1, 2]}}
   ],
   "SimulationParameters": {"-march": "x86_64", "-mcpu": "znver3", "-mtriple": "x86_64-pc-linux-gnu"},
   "TargetInfo": {"CPUName": "znver3", "Resources": ["Zn3AGU0", "Zn3Load.\u0000", "Zn3Load.\u0001"]}
@@ -69,7 +69,7 @@ func TestRegionsInstructionsAndTimeline(t *testing.T) {
 		{1, "BlockRThroughput", "", 1.5}, {1, "DispatchStatistics.SQ", "", 12.0}, {1, "instruction.Latency", "1", 6.0}, {1, "instruction.RThroughput", "0", 0.5}, {1, "instruction.RThroughput", "1", "na"},
 		{1, "instruction.mayStore", "0", 0.0}, {1, "instruction.hasUnmodeledSideEffects", "1", 1.0}, {1, "instruction.ResourcePressure", "0/Zn3Load.0", 0.25}, {1, "ResourcePressure", "Zn3Load.1", 1.25},
 		{1, "timeline.CycleIssued", "1/0", 11.0}, {1, "timeline.CycleRetired", "0/1", 12.0}, {1, "timeline.CycleRetired", "1/0", "na"}, {1, "timeline.CycleIssued", "1/1", "na"}, {1, "timeline.CycleReady", "0/0", 0.0},
-		{2, "IPC", "", 4.0},
+		{2, "IPC", "", 4.0}, {2, "BottleneckAnalysis.PressureIncreaseCycles", "", 7.0},
 	} {
 		got := of(c.region, c.metric, c.instance)(r)
 		if v, ok := got.(datasets.Null[float64]); ok {
@@ -92,7 +92,7 @@ func TestRegionsInstructionsAndTimeline(t *testing.T) {
 	if got := strings.Join(features, ", "); got != "1 BlockRThroughput 1.5, 1 DispatchWidth 4, 1 IPC 0.5, 1 Instructions 200, 1 Iterations 100, 1 TotalCycles 400, 1 TotaluOps 300, 1 uOpsPerCycle 0.75, 2 IPC 4" {
 		t.Errorf("features %s", got)
 	}
-	if r.Regions[0].Raw != "axpy" || r.Regions[1].Raw != "[1] Code Region" || r.Machines[0].CPU != "znver3" || r.Machines[0].Arch != "x86_64" || len(r.Attributes) != 3 {
+	if r.Regions[0].Raw != "axpy" || r.Regions[1].Raw != "[1] Code Region" || r.Machines[0].CPU != "znver3" || r.Machines[0].Arch != "x86_64" || len(r.Attributes) != 4 || r.Attributes[3].Value != "[1,2]" {
 		t.Errorf("%+v %+v %+v", r.Regions, r.Machines, r.Attributes)
 	}
 }
@@ -109,6 +109,7 @@ func TestErrors(t *testing.T) {
 		`{"CodeRegions": [`:         "the file ends within a JSON value",
 		`{"CodeRegions": []} {}`:    "goes on after its object",
 		`{"CodeRegions": {"a": 1}}`: "a JSON value of another kind",
+		`{"CodeRegions": [3]}`:      "of other kinds than llvm-mca's",
 	} {
 		_, err := parsertest.Parse("llvm-mca", "p", text)
 		var e *collectors.SyntaxError

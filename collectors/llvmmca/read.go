@@ -1,6 +1,7 @@
 package llvmmca
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,7 @@ import (
 )
 
 type report struct {
-	CodeRegions          []codeRegion
+	CodeRegions          []json.RawMessage
 	SimulationParameters map[string]any
 	TargetInfo           struct {
 		CPUName   string
@@ -41,6 +42,9 @@ type codeRegion struct {
 		TimelineInfo []map[string]any
 	}
 }
+
+// views are the members of a code region that codeRegion has.
+var views = map[string]bool{"Name": true, "Instructions": true, "SummaryView": true, "DispatchStatistics": true, "InstructionInfoView": true, "ResourcePressureView": true, "TimelineView": true}
 
 type reader struct {
 	in    *collectors.Input
@@ -89,7 +93,18 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		if ctx.Err() != nil {
 			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
 		}
-		if err := r.region(i, &r.r.CodeRegions[i]); err != nil {
+		var c codeRegion
+		var all map[string]any
+		if err := r.decode(i, &c); err != nil {
+			return err
+		}
+		if err := r.decode(i, &all); err != nil {
+			return err
+		}
+		if err := r.region(i, &c); err != nil {
+			return err
+		}
+		if err := r.others(i, all); err != nil {
 			return err
 		}
 	}
@@ -104,6 +119,51 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		}
 	}
 	return out.Put(&run)
+}
+
+func (r *reader) decode(i int, v any) error {
+	d := json.NewDecoder(bytes.NewReader(r.r.CodeRegions[i]))
+	d.UseNumber()
+	if err := d.Decode(v); err != nil {
+		return r.fail(i, "its members are of other kinds than llvm-mca's: "+err.Error())
+	}
+	return nil
+}
+
+// others keeps the views that later versions of llvm-mca add: numbers in an
+// object are counters ("BottleneckAnalysis.PressureIncreaseCycles"), anything
+// else is an attribute of the region.
+func (r *reader) others(i int, all map[string]any) error {
+	for _, view := range names(all) {
+		if views[view] {
+			continue
+		}
+		m, ok := all[view].(map[string]any)
+		if !ok {
+			m = map[string]any{"": all[view]}
+		}
+		for _, n := range names(m) {
+			name := strings.TrimSuffix(view+"."+n, ".")
+			if _, number := m[n].(json.Number); number {
+				unit := ""
+				if strings.HasSuffix(n, "Cycles") {
+					unit = "cycle"
+				}
+				if _, err := r.counter(i, name, "", unit, m[n]); err != nil {
+					return err
+				}
+				continue
+			}
+			text, err := json.Marshal(m[n])
+			if err != nil {
+				return r.fail(i, err.Error())
+			}
+			if err := r.out.Put(&datasets.Attribute{Run: runID, Region: int64(i + 1), Name: name, Value: string(text)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func names(m map[string]any) []string {
