@@ -11,7 +11,8 @@
 //	pc_sample  the cost of a line, the event's name as reason (only above 0)
 //	attribute  what desc: says of the simulated caches; file of a function
 //
-// The costs are exclusive: cachegrind knows no calls. A file without its
+// The costs are exclusive: cachegrind knows no calls. Those of cg_diff, the
+// differences of two files, may be negative. A file without its
 // summary is cut, and one whose summary differs from the sum of its lines is
 // damaged: both are errors.
 package cachegrind
@@ -215,7 +216,7 @@ func (r *reader) numbers(fields []string, column int) ([]int64, error) {
 		if f == "." {
 			n, err = 0, nil
 		}
-		if err != nil || n < 0 {
+		if err != nil {
 			return nil, r.fail(column, "a cost is no number", "a number", f)
 		}
 		ns[i] = n
@@ -244,7 +245,7 @@ func (r *reader) costs(s string) error {
 		r.order = append(r.order, at)
 	}
 	for i, n := range ns {
-		if r.total[i]+n < 0 {
+		if sum := r.total[i] + n; n > 0 && sum < r.total[i] || n < 0 && sum > r.total[i] {
 			return r.fail(1, "the sum of an event does not fit 63 bits", "", s)
 		}
 		sums[i] += n

@@ -90,7 +90,7 @@ func TestErrors(t *testing.T) {
 		{strings.Replace(small, "12 10 4", "12 11 4", 1), 15, 1, "is not the sum of the lines"},
 		{head + "1 2\n", 4, 1, "costs without a function"},
 		{head + "fn=f\n1 2 3 4\n", 5, 3, "more costs than there are events"},
-		{head + "fn=f\n1 -2\n", 5, 3, "a cost is no number"},
+		{head + "fn=f\n1 x\n", 5, 3, "a cost is no number"},
 		{head + "fn=f\nhello\n", 5, 1, "none of cachegrind's format"},
 		{"cmd: a\nevents: Ir Ir\n", 2, 1, "named twice"},
 		{"cmd: a\nsummary: 1\n", 2, 1, "before the events are named"},
@@ -102,6 +102,13 @@ func TestErrors(t *testing.T) {
 		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.column || !strings.Contains(e.Error(), c.msg) || e.Hint == "" {
 			t.Errorf("%q: %v, want %q in %d:%d", c.text[:min(40, len(c.text))], err, c.msg, c.line, c.column)
 		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	r := parsertest.MustParse(t, "cachegrind", "p", "desc: Files compared: a; b\ncmd: ./x; ./x\nevents: Ir\nfl=\nfn=x.c:f\n0 -5\nfl=\nfn=x.c:g\n0 3\nsummary: -2\n")
+	if r.Total("Ir") != -2 || len(r.Regions) != 2 {
+		t.Errorf("%+v", r.Counters)
 	}
 }
 

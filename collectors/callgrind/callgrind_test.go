@@ -260,6 +260,17 @@ calls=1 0 0
 	}
 }
 
+func TestOtherWriters(t *testing.T) {
+	r := parsertest.MustParse(t, "callgrind", "cachegrind.out.1", "version: 0.9.6\ncmd: a.php\npart: 1\n\nevents: Time\n\nfl=a.php\nfn={main}\n1 7\n")
+	if r.Total("Time") != 7 || r.Runs[0].FormatVersion != "0.9.6" || len(r.Warnings) != 1 || r.Warnings[0].Line != 1 {
+		t.Errorf("%+v %v", r.Runs, r.Warnings)
+	}
+	r = parsertest.MustParse(t, "callgrind", "p", "version: 1\nevents: Nanoseconds\nfl=a.py\nfn=f\n3 1500\n")
+	if r.Total("Nanoseconds") != 1.5e-6 || r.Runs[0].TimeMetric != "Nanoseconds" {
+		t.Errorf("%+v", r.Runs)
+	}
+}
+
 func TestUnknownCallCountsAreNoZeros(t *testing.T) {
 	r := parsertest.MustParse(t, "callgrind", "p", "positions: instr line\nevents: cpu(ms)\n\nfl=a.c\nfn=a\n0x10 1 10\ncfl=b.c\ncfn=b\ncalls=0 * 1\n* * 1000\n\nfl=b.c\nfn=b\n* 2 1000\n")
 	for _, c := range r.Counters {

@@ -126,6 +126,9 @@ var writtenUnit = regexp.MustCompile(`\((?:elapsed )?([0-9]*)\s*([A-Za-z%µ]+)\)
 func (p *profile) newEvent(name string) *event {
 	e := &event{name: name, factor: 1, unit: units[name]}
 	e.base = collectors.Unit{Base: e.unit}
+	if u := collectors.ParseUnit(name); u.Base == "s" { // pyprof2calltree: "events: Nanoseconds"
+		e.unit, e.base = name, u
+	}
 	for _, s := range []string{name, p.longNames[name]} {
 		if m := writtenUnit.FindStringSubmatch(s); m != nil {
 			e.unit, e.base = m[1]+m[2], collectors.ParseUnit(m[2])

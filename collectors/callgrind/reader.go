@@ -96,7 +96,12 @@ func (r *reader) read(s string) error {
 func (r *reader) header(key, value string, column int) error {
 	switch key {
 	case "version":
-		if value != "1" {
+		switch {
+		case value == "1":
+		case strings.HasPrefix(value, "0.9."): // Xdebug until 2.2
+			r.run.FormatVersion = value
+			r.out.Warn(r.line, column, "the version %s of the format is not described, and is read as version 1", value)
+		default:
 			return &collectors.UnsupportedError{File: r.in.Name, What: "Callgrind's format in version " + collectors.Quote(value), Hint: "rooflab reads version 1"}
 		}
 	case "creator":
