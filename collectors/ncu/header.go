@@ -55,7 +55,9 @@ type table struct {
 	at      [numColumns]int // index, -1 where there is none
 	nvtx    []int           // columns of NVTX ranges
 	metrics []int           // columns of metrics, in the raw page
-	twice   *field          // a known column that is there twice
+	// instances tell metrics apart that are there several times: "", "#2", ...
+	instances []string
+	twice     *field // a known column that is there twice
 }
 
 func (t *table) col(c column) int { return t.at[c] }
@@ -108,6 +110,14 @@ func asHeader(line string) *table {
 			}
 		}
 		if known >= 3 {
+			times := map[string]int{}
+			for _, i := range t.metrics {
+				name, instance := fields[i].text, ""
+				if times[name]++; times[name] > 1 {
+					instance = "#" + itoa(times[name])
+				}
+				t.instances = append(t.instances, instance)
+			}
 			return t
 		}
 	}

@@ -206,14 +206,8 @@ func (p *parser) wideRow(row []field, text string, line int) error {
 		return err
 	}
 	p.page = "raw"
-	times := map[string]int{}
-	for _, i := range p.table.metrics {
-		name := p.table.cells[i].text
-		instance := ""
-		if times[name]++; times[name] > 1 {
-			instance = "#" + itoa(times[name])
-		}
-		if err := p.numbers.counter(l, name, instance, p.units[i], row[i]); err != nil {
+	for k, i := range p.table.metrics {
+		if err := p.numbers.counter(l, p.table.cells[i].text, p.table.instances[k], p.units[i], row[i]); err != nil {
 			return err
 		}
 	}
