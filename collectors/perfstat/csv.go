@@ -149,17 +149,25 @@ func (d dialect) row(line string) (row, int, error) {
 		w.interval = f
 		c.at++
 	}
-	if done, err := d.metricOnly(&w, c); done || err != nil {
-		return w, len(fs), err
-	}
-	if !isValue(strings.TrimSpace(c.peek(0))) {
-		w.part = strings.TrimSpace(fs[c.at])
-		w.partKind, w.part = partOf(w.part)
+	if strings.TrimSpace(c.peek(0)) == "summary" { // perf stat -I --summary
+		w.partKind, w.part = "summary", "all intervals"
 		c.at++
-		if isInteger(strings.TrimSpace(c.peek(0))) && isValue(strings.TrimSpace(c.peek(1))) && (!c.joined || w.partKind != "cpu" && w.partKind != "thread") {
-			w.cpus = strings.TrimSpace(c.peek(0))
+	}
+	if c.peek(0) == "" && c.left() > 1 { // perf before 6.1 wrote one separator too many
+		if kind, _ := partOf(strings.TrimSpace(c.peek(1))); kind != "thread" {
 			c.at++
 		}
+	}
+	if f := strings.TrimSpace(c.peek(0)); f != "" && !isValue(f) {
+		w.partKind, w.part = partOf(f)
+		c.at++
+		if n := strings.TrimSpace(c.peek(0)); w.partKind != "cpu" && w.partKind != "thread" && isInteger(n) {
+			w.cpus = n
+			c.at++
+		}
+	}
+	if c.left() > 2 && strings.TrimSpace(c.peek(0)) == "" {
+		return w, len(fs), d.metricOnly(&w, c)
 	}
 	if c.left() < 3 {
 		return w, len(fs), &rowError{cols[min(c.at, len(cols)-1)], "the line ends too early", "a value, a unit and an event", collectors.Quote(line)}
@@ -181,26 +189,39 @@ func (d dialect) row(line string) (row, int, error) {
 	return w, len(fs), d.tail(&w, c)
 }
 
-// metricOnly reads a line whose fields are empty but for a derived metric: it
-// belongs to the event above.
-func (d dialect) metricOnly(w *row, c *cursor) (bool, error) {
-	start := c.at
-	for c.left() > 0 && strings.TrimSpace(c.peek(0)) == "" {
+// metricOnly reads a line without a value: a derived metric of the event above,
+// or the name of the group that the following ones belong to.
+//
+//	,,,,,0.10,stalled cycles per insn
+//	,225849327050,100.00,,,,TopdownL1 (cpu_core)
+//	,10188319019,63.00,,,41.3,%  tma_frontend_bound
+func (d dialect) metricOnly(w *row, c *cursor) error {
+	skip := func() {
+		for c.left() > 0 && strings.TrimSpace(c.peek(0)) == "" {
+			c.at++
+		}
+	}
+	skip()
+	if c.left() > 2 && isInteger(c.peek(0)) && isNumber(c.peek(1)) && (!c.joined || len(c.peek(2)) == 2 && digits(c.peek(2))) {
+		w.runtime = c.peek(0)
 		c.at++
+		w.percent = strings.TrimSpace(c.decimal(2))
+		skip()
 	}
-	if c.at-start < 2 || c.left() > 0 && !isNumber(strings.TrimSuffix(strings.TrimSpace(c.peek(0)), "%")) {
-		c.at = start
-		return false, nil
-	}
-	if c.left() < 2 {
-		return true, &rowError{1, "the line has only empty fields", "a value, a unit and an event", collectors.Quote(strings.Join(c.fs, d.sep))}
+	if c.left() == 0 {
+		return &rowError{1, "the line has only empty fields", "a value, a unit and an event", collectors.Quote(strings.Join(c.fs, d.sep))}
 	}
 	w.onlyMetric, w.metricColumn = true, c.cols[c.at]
-	w.metric = strings.TrimSpace(c.decimal(0))
-	if w.metricUnit = strings.TrimSpace(strings.Join(c.fs[c.at:], d.sep)); w.metricUnit == "" {
-		return true, &rowError{w.metricColumn, "the derived metric has no name", "a name", `""`}
+	if isNumber(strings.TrimSuffix(strings.TrimSpace(c.peek(0)), "%")) {
+		w.metric = strings.TrimSpace(c.decimal(0))
 	}
-	return true, nil
+	if w.metricUnit = strings.TrimSpace(strings.Join(c.fs[c.at:], d.sep)); w.metricUnit == "" {
+		return &rowError{w.metricColumn, "the derived metric has no name", "a name", `""`}
+	}
+	if w.metric == "" && w.percent != "" && w.metricUnit[0] != '%' {
+		w.heading, w.metricUnit = w.metricUnit, ""
+	}
+	return nil
 }
 
 // tail reads what follows the event.

@@ -93,7 +93,9 @@ func (r *reader) derive(g *group) ([]measured, error) {
 	var out []measured
 	for _, w := range g.ratios {
 		c := datasets.Counter{Run: r.run.ID, Region: r.region.ID, Metric: w.metricUnit, Instance: w.event, RawValue: w.metric, RawUnit: w.metricUnit, Status: datasets.StatusOK}
-		if c.Instance == "" && len(out) > 0 {
+		if w.group != "" {
+			c.Instance = w.group
+		} else if c.Instance == "" && len(out) > 0 {
 			c.Instance = out[len(out)-1].Instance
 		}
 		text := w.metric
@@ -129,6 +131,15 @@ func (r *reader) derive(g *group) ([]measured, error) {
 		case denominators[w.metricUnit] != nil:
 			c.Unit, factor = "%", 100
 			num, den = own, g.of(event, denominators[w.metricUnit]...)
+		}
+		if w.onlyMetric && w.percent != "" {
+			p, err := r.number(w, w.percent, "how much of the time the events of "+w.metricUnit+" ran", collectors.Unit{Base: "%"})
+			if err != nil {
+				return nil, err
+			}
+			if c.Coverage = datasets.Some(p); p < 100 {
+				c.Status = datasets.StatusMultiplexed
+			}
 		}
 		tool, terr := collectors.ParseNumber(text, r.style, 0)
 		switch strings.ToLower(text) {

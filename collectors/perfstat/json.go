@@ -155,6 +155,8 @@ func (j *jsonReader) line(text string, line int, ended bool) error {
 			w.metric, w.metricColumn = m.value, m.column
 		case "metric-unit":
 			w.metricUnit = strings.TrimSpace(m.value)
+		case "metricgroup":
+			w.heading = m.value
 		case "metric-threshold":
 		default:
 			if parts[m.key] {
@@ -164,6 +166,10 @@ func (j *jsonReader) line(text string, line int, ended bool) error {
 			j.note("key "+m.key, line, m.column, "the member %s is not known here and left out", collectors.Quote(m.key))
 		}
 	}
+	if w.heading != "" && !known && w.metricUnit == "" {
+		return j.add(w)
+	}
+	w.heading = ""
 	if !known && w.metricUnit != "" && w.event == "" {
 		w.onlyMetric, known = true, true
 	}

@@ -169,6 +169,7 @@ type reader struct {
 	rows    int   // of the run
 	groups  map[groupKey]*group
 	order   []*group
+	group   string // of the metrics on lines of their own
 	at      string // the interval that is being read
 	before  int64  // its start, ns
 	now     int64  // its end, ns

@@ -179,6 +179,17 @@ func TestIntervalsPartsAndRepetitions(t *testing.T) {
 		"variance and cgroup": {"perf-stat-csv", "309,,page-faults,/batch,0.19%,104372364,100.00,3.003,K/sec\n",
 			"0 page-faults[] 309 ok\n0 variance[page-faults] 0.19% ok\n0 rate[page-faults] 3003/s ok\n", "1 cgroup=/batch\n", "- "},
 		"before run times": {"perf-stat-csv", "1.77,msec,task-clock\n318,,page-faults\n", "0 task-clock[] 0.00177s ok\n0 page-faults[] 318 ok\n", "", "- "},
+		"groups of metrics": {"perf-stat-csv", "51102,,branches,2258,100.00,0.70,K/sec\n,2258,100.00,,,,TopdownL1 (cpu_core)\n,,,,,70.1,%  tma_backend_bound\n,,,,,,%  tma_retiring\n,101,63.00,,,,TopdownL1 (cpu_atom)\n,,,,,13.8,%  tma_backend_bound\n,102,64.00,,,5.4,%  tma_retiring\n",
+			"0 branches[] 51102 ok\n0 rate[branches] 700/s ok\n0 tma_backend_bound[TopdownL1 (cpu_core)] 70.1% ok\n0 tma_retiring[TopdownL1 (cpu_core)] NULL na\n0 tma_backend_bound[TopdownL1 (cpu_atom)] 13.8% ok\n0 tma_retiring[TopdownL1 (cpu_atom)] 5.4% multiplexed 64%\n", "", "- "},
+		"one separator too many": {"perf-stat-csv", "0.001813453,S0,1,85379,,instructions,1856754,100.00,0.32,insn per cycle\n0.001813453,,S0,1,,,,,,,1.34,stalled cycles per insn\n",
+			"0 instructions[] 85379 ok\n0 insn per cycle[instructions] 0.32 ok\n0 stalled cycles per insn[instructions] 1.34 ok\n", "1 socket=S0\n1 aggregate-number=1\n", "0+1813453 "},
+		"summary of intervals": {"perf-stat-csv", "     1.000000000,10,,faults,100,100.00,,\n     2.000000000,20,,faults,100,100.00,,\n         summary,30,,faults,200,100.00,,\n",
+			"0 faults[] 10 ok\n1 faults[] 20 ok\n2 faults[] 30 ok\n", "3 summary=all intervals\n", "0+1000000000 1000000000+1000000000 0+2000000000 "},
+		"clock in nanoseconds": {"perf-stat-csv", "2773115078,,task-clock,2773115078,100.00,0.987,CPUs utilized\n", "0 task-clock[] 2.77312s ok\n0 CPUs utilized[task-clock] NULL na\n", "", "- "},
+		"JSON, groups": {"perf-stat-json", `{"counter-value" : "5.000000", "unit" : "", "event" : "branches", "event-runtime" : 2258, "pcnt-running" : 100.00, "metric-value" : "0.700000", "metric-unit" : "K/sec"}` + "\n" +
+			`{"event-runtime" : 2258, "pcnt-running" : 100.00, "metricgroup" : "TopdownL1"}` + "\n" + `{"metric-value" : "nan", "metric-unit" : "%  tma_retiring", "metric-threshold" : "bad"}` + "\n" +
+			`{"event-runtime" : 101, "pcnt-running" : 63.00, "metric-value" : "41.0", "metric-unit" : "%  tma_frontend_bound"}` + "\n",
+			"0 branches[] 5 ok\n0 rate[branches] 700/s ok\n0 tma_retiring[TopdownL1] NULL na\n0 tma_frontend_bound[TopdownL1] 41% multiplexed 63%\n", "", "- "},
 		"JSON": {"perf-stat-json", `{"interval" : 0.100131328, "core" : "S0-D0-C0", "aggregate-number" : 2, "counter-value" : "63.500000", "unit" : "msec", "event" : "task-clock", "variance" : 1.46, "event-runtime" : 63500000, "pcnt-running" : 50.00, "metric-value" : 0.636775, "metric-unit" : "CPUs utilized"}` + "\n" +
 			`{"interval" : 0.100131328, "core" : "S0-D0-C0", "aggregate-number" : 2, "metric-value" : 12.5, "metric-unit" : "%  tma_retiring"}` + "\n",
 			"0 task-clock[] 0.0635s multiplexed 50%\n0 variance[task-clock] 1.46% ok\n0 CPUs utilized[task-clock] 0.634167 multiplexed 50%\n0 tma_retiring[task-clock] 12.5% ok\n",
@@ -197,6 +208,8 @@ func TestIntervalsPartsAndRepetitions(t *testing.T) {
      4,802,000,000      instructions:u            #    2.00  insn per cycle           (75.00%)
                                                   #    0.10  stalled cycles per insn
                 25      branch-misses:u           #    2.50% of all branches
+                        TopdownL1                 #     41.5 %  tma_backend_bound
+                                                  #      8.5 %  tma_retiring
    <not supported>      LLC-loads
      <not counted>      L1-dcache-loads                                               (0.00%)
              12.34 Joules power/energy-pkg/
@@ -209,7 +222,7 @@ func TestIntervalsPartsAndRepetitions(t *testing.T) {
 `, "0 task-clock:u[] 1.2005s ok\n0 variance[task-clock:u] 0.23% ok\n0 cycles:u[] 2.401e+09 multiplexed 75%\n0 variance[cycles:u] 0.11% ok\n0 instructions:u[] 4.802e+09 multiplexed 75%\n" +
 			"0 branch-misses:u[] 25 ok\n0 LLC-loads[] NULL unsupported\n0 L1-dcache-loads[] NULL missing 0%\n0 power/energy-pkg/[] 12.34J ok\n" +
 			"0 duration_time[] 1.25s ok\n0 variance[duration_time] 4.01% ok\n0 user_time[] 1.1s ok\n0 system_time[] 0.1s ok\n" +
-			"0 CPUs utilized[task-clock:u] 0.9604 ok\n0 GHz[cycles:u] 2e+09Hz multiplexed 75%\n0 insn per cycle[instructions:u] 2 multiplexed 75%\n0 stalled cycles per insn[instructions:u] 0.1 ok\n0 of all branches[branch-misses:u] 2.5% ok\n",
+			"0 CPUs utilized[task-clock:u] 0.9604 ok\n0 GHz[cycles:u] 2e+09Hz multiplexed 75%\n0 insn per cycle[instructions:u] 2 multiplexed 75%\n0 stalled cycles per insn[instructions:u] 0.1 ok\n0 of all branches[branch-misses:u] 2.5% ok\n0 tma_backend_bound[TopdownL1] 41.5% ok\n0 tma_retiring[TopdownL1] 8.5% ok\n",
 			"0 runs=2\n", "-+1250000000 "},
 		"text, German": {"perf-stat", " Performance counter stats for 'system wide':\n\nS0        2          1.200,50 msec cpu-clock                 #    1,998 CPUs utilized\nS0        2               540      page-faults               #    2,586 K/sec\n" +
 			"S1        2             1.234      page-faults\n\n       1,250000000 seconds time elapsed\n",

@@ -25,6 +25,8 @@ type row struct {
 	metric, metricUnit string // perf's derived metric
 	line, column       int    // where the value is
 	metricColumn       int
+	heading            string // not a count: the name of the group of metrics that follow
+	group              string // of a metric on a line of its own
 	onlyMetric         bool
 	closed             bool // a separator follows the percentage
 }
@@ -48,7 +50,22 @@ type measured struct {
 
 // add takes a row.
 func (r *reader) add(w row) error {
+	switch {
+	case w.heading != "":
+		r.group = w.heading
+		return nil
+	case w.onlyMetric:
+		w.group = r.group
+	default:
+		r.group = ""
+	}
 	r.rows++
+	if w.interval == "" && r.timed && r.at != "" { // a summary of the intervals
+		if err := r.flush(); err != nil {
+			return err
+		}
+		r.at, r.before = "", 0
+	}
 	if w.interval != r.at {
 		if err := r.flush(); err != nil {
 			return err
@@ -120,6 +137,9 @@ func (r *reader) number(w row, text, what string, u collectors.Unit) (float64, e
 
 // measure makes the counters of a row.
 func (r *reader) measure(g *group, w row) error {
+	if isClock(w.event) && w.unit == "" && w.value == w.runtime { // some versions print clocks in nanoseconds, without a unit
+		w.unit = "ns"
+	}
 	u := unitOf(w.unit)
 	c := datasets.Counter{Run: r.run.ID, Region: r.region.ID, Metric: w.event, Unit: u.Base, RawValue: w.value, RawUnit: w.unit, Status: datasets.StatusOK}
 	if w.percent != "" {

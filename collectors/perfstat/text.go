@@ -133,6 +133,7 @@ func (t *textReader) take(s string, line int) error {
 			return nil
 		}
 		w.onlyMetric, w.line, w.metricColumn = true, line, strings.Index(s, "#")+1
+		w.percent, w.runtime = "", ""
 		return t.add(w)
 	case !t.began || trimmed[0] == '#':
 		return nil // the command's own output
@@ -141,6 +142,19 @@ func (t *textReader) take(s string, line int) error {
 		return err
 	}
 	w, ok := t.row(s)
+	if name, metric, has := strings.Cut(s, "#"); !ok && has && t.has {
+		if v, unit := splitMetric(metric); unit != "" { // "TopdownL1 (cpu_core)  #  41.0 %  tma_frontend_bound"
+			f := words(name)
+			if len(f) > 1 && isInterval(f[0]) {
+				f = f[1:]
+			}
+			t.group = strings.Join(f, " ")
+			w = t.last
+			w.metric, w.metricUnit, w.onlyMetric, w.line, w.metricColumn = v, unit, true, line, len(name)+1
+			w.percent, w.runtime = "", ""
+			return t.add(w)
+		}
+	}
 	if !ok {
 		if t.rows == 0 || t.elapsed.Valid || looksLikeProse(trimmed) {
 			if !t.elapsed.Valid {
