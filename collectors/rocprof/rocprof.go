@@ -32,6 +32,19 @@ func init() {
 		Parts:   agentsBeside,
 	})
 	collectors.Register(collectors.Format{
+		Name:    "rocprofv3-json",
+		About:   "AMD rocprofv3 --output-format json",
+		Version: 1,
+		Detect: func(h collectors.Head) collectors.Confidence {
+			b := bytes.TrimLeft(h.Bytes, " \t\r\n")
+			if len(b) > 0 && b[0] == '{' && bytes.Contains(b[:min(len(b), 200)], []byte(`"rocprofiler-sdk-tool"`)) {
+				return collectors.Certain
+			}
+			return collectors.No
+		},
+		Parse: parseJSON,
+	})
+	collectors.Register(collectors.Format{
 		Name:    "rocpd",
 		About:   "rocprofv3 database (rocpd): recognised, to be converted first",
 		Version: 1,

@@ -283,6 +283,30 @@ var percents = map[string]bool{"GPUBusy": true, "VALUUtilization": true, "VALUBu
 	"MemUnitStalled": true, "WriteUnitStalled": true, "ALUStalledByLDS": true, "LDSBankConflict": true, "FetchUnitStalled": true, "OccupancyPercent": true,
 	"MfmaUtil": true, "GPU_UTIL": true, "Percentage": true}
 
+// statsKind tells what the names of a table of statistics are: by the name of
+// the file, else by their own.
+func statsKind(file, name string) string {
+	starts := func(prefixes ...string) bool {
+		for _, s := range prefixes {
+			if strings.HasPrefix(name, s) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case strings.Contains(file, "kernel_stats"):
+		return datasets.KindKernel
+	case strings.Contains(file, "marker_api_stats"), strings.Contains(file, "memory_copy_stats"), strings.Contains(file, "copy_stats"), strings.Contains(file, "domain_stats"):
+		return datasets.KindRange
+	case strings.Contains(file, "api_stats"), strings.Contains(file, "hip_stats"), strings.Contains(file, "hsa_stats"), starts("hip", "hsa_", "__hip", "nccl", "rccl"):
+		return datasets.KindFunction
+	case starts("MEMORY_COPY_", "MEMORY_ALLOCATION_", "SCRATCH_MEMORY_", "KERNEL_DISPATCH", "HIP_", "HSA_", "MARKER_", "RCCL_", "Copy"):
+		return datasets.KindRange
+	}
+	return datasets.KindKernel
+}
+
 // stats reads a row of statistics: a region with counters of its own.
 func (p *parser) stats(row []delimited.Cell) error {
 	name := p.text(row, "name")
@@ -300,13 +324,7 @@ func (p *parser) stats(row []delimited.Cell) error {
 		}
 		return nil
 	}
-	kind := datasets.KindKernel
-	switch {
-	case strings.HasPrefix(name, "hip") || strings.HasPrefix(name, "hsa") || strings.HasPrefix(name, "__hip") || strings.HasPrefix(name, "nccl") || strings.HasPrefix(name, "rccl"):
-		kind = datasets.KindFunction
-	case name == strings.ToUpper(name) && strings.Contains(name, "_"), strings.HasPrefix(name, "Copy"):
-		kind = datasets.KindRange // MEMORY_COPY_HOST_TO_DEVICE, KERNEL_DISPATCH
-	}
+	kind := statsKind(p.in.Head.Name, name)
 	p.count++
 	id := int64(p.count)
 	g := datasets.Region{ID: id, Run: runID, Kind: kind, Raw: name, Short: name, Order: datasets.Some(id - 1)}

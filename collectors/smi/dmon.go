@@ -84,7 +84,7 @@ func (l *log) dmon() error {
 		}
 		row := words(text, l.r.Line)
 		if len(row) != len(head) {
-			if len(row) > 0 && strings.IndexAny(row[0].Text, "0123456789") < 0 {
+			if len(row) > 0 && !strings.ContainsAny(row[0].Text, "0123456789") {
 				l.out.Warn(l.r.Line, 1, "a line among the rows is no row and was left out: %s", collectors.Quote(text))
 				return nil
 			}
