@@ -168,7 +168,7 @@ func TestFailedRunsHaveANamedStatus(t *testing.T) {
 		"denied":  {fixture(t, "denied.csv"), datasets.RunDenied, "ERR_NVGPUCTRPERM"},
 		"failed":  {"==PROF== Connected to process 1 (/a)\n==ERROR== Failed to profile kernel \"k\" in process 1\n", datasets.RunFailed, "Failed to profile"},
 		"nothing": {"==PROF== Connected to process 1 (/a)\n==WARNING== No kernels were profiled.\n", datasets.RunEmpty, "No kernels"},
-		"report":  {"==PROF== Connected to process 1 (/a)\n==PROF== Report: /tmp/x.ncu-rep\n", datasets.RunEmpty, "--import /tmp/x.ncu-rep"},
+		"report":  {"==PROF== Connected to process 1 (/a)\n==PROF== Report: /tmp/x.ncu-rep\n", datasets.RunEmpty, "import /tmp/x.ncu-rep"},
 		"header":  {"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n", datasets.RunEmpty, "no rows"},
 	} {
 		r := parsertest.MustParse(t, "ncu-csv", name, c.content)

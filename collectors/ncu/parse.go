@@ -302,7 +302,7 @@ func (p *parser) nothing() error {
 	p.run.Status = datasets.RunEmpty
 	switch {
 	case p.report != "":
-		p.run.Error = "ncu wrote a report instead of a table: " + p.report + ": convert it with ncu --import " + p.report + " --csv --page raw"
+		p.run.Error = "ncu wrote a report instead of a table: import " + p.report
 	case p.table != nil, p.list.header != nil:
 		p.run.Error = "the table has no rows"
 	default:

@@ -13,7 +13,7 @@
 // lengths are 32 bits, little endian:
 //
 //	"NVR\0"
-//	length, FileHeader                1 version (7 since 2019; nothing else was seen)
+//	length, FileHeader                1 version: 7, for which all of this holds
 //	blocks until the end of the file:
 //	    length, BlockHeader           1 number of sources, 2 of kernel results, 3 session,
 //	                                  4 strings (1, repeated), 5 length of the payload,

@@ -318,11 +318,12 @@ func TestBrokenReportsNameTheByte(t *testing.T) {
 		"a text that is a number":          {wrong(append(num(5, 3), k...)), "field 5 is no text"},
 		"a number that is a text":          {wrong(join(k, str(22, "x"))), "field 22 is no integer"},
 		"a value of the wrong type":        {wrong(kernel("k", "k()", 1, [][]byte{metric(0, num(3, 5))})), "wrong wire type"},
+		"a kernel without a name":          {wrong(nil), "names no kernel"},
 		"no protobuf":                      {wrong([]byte{0xff, 0xff, 0xff}), "no protobuf message"},
 		"a header that is cut":             {report(7, sized(make([]byte, 9))[:8]), "ends within a block's header"},
 		"a huge payload":                   {report(7, huge), "the file ends within"},
 		"a result larger than the payload": {report(7, sized(join(num(2, 1), num(5, 8))), []byte{200, 0, 0, 0, 1, 2, 3, 4}), "has 200 bytes, and the payload of its block 4 more"},
-		"more results than the payload":    {report(7, sized(join(num(2, 2), num(5, 4))), []byte{0, 0, 0, 0}), "ends before a kernel's result"},
+		"more results than the payload":    {report(7, sized(join(num(1, 2), num(5, 4))), []byte{0, 0, 0, 0}), "ends before a source"},
 	} {
 		_, err := parsertest.Parse("ncu-rep", "broken.ncu-rep", c.content)
 		var syntax *collectors.SyntaxError

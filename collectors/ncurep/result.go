@@ -69,6 +69,9 @@ func (p *parser) result(m message, kind int) error {
 	if err := p.each(m, func(fd field) error { return p.resultField(r, fd, fieldsOf[kind], &metrics) }); err != nil {
 		return err
 	}
+	if kind == kindKernel && r.mangled+r.function+r.demangled == "" {
+		return p.bad(m.at, "a kernel's result names no kernel")
+	}
 	if err := p.region(r, kind); err != nil {
 		return err
 	}
@@ -229,9 +232,6 @@ func (p *parser) region(r *result, kind int) (err error) {
 		if g.Raw == "" {
 			g.Raw = [numKinds]string{kindRange: "range", kindList: "command list", kindGraph: "graph"}[kind]
 		}
-	}
-	if g.Raw == "" {
-		g.Raw = "(no name)"
 	}
 	if r.renamed != "" && r.renamed != r.demangled {
 		r.say("name given by the user", r.renamed)
