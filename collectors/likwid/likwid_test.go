@@ -183,6 +183,18 @@ Region solve, phase 2, Group 1: MEM_DP
 	parsertest.Truncations(t, "likwid-text", "x", text, 300)
 }
 
+func TestColumnsOfRanks(t *testing.T) {
+	r := parsertest.MustParse(t, "likwid-csv", "x", "TABLE,Group 1 Raw,MEM,1\nEvent,Counter,node7:2:3,node8:3:0\nA,PMC0,1,2\nTABLE,Group 1 Raw STAT,MEM,1\nEvent,Counter,Sum,Min,Max,Avg,%ile 25\nA STAT,PMC0,3,1,2,1.5,1\n")
+	if l := r.Launches[1]; len(r.Launches) != 2 || l.Rank.V != 3 || l.Thread.V != 0 || r.Total("A") != 3 {
+		t.Errorf("launches %+v", r.Launches)
+	}
+	_, err := parsertest.Parse("likwid-csv", "x", "TABLE,Group 1 Raw,MEM,1\nEvent,Counter,Something\nA,PMC0,1\n")
+	var e *collectors.SyntaxError
+	if !errors.As(err, &e) || e.Line != 1 || !strings.Contains(err.Error(), "of no thread") {
+		t.Errorf("a column of nothing: %v", err)
+	}
+}
+
 func TestTimeline(t *testing.T) {
 	text := "# HWThreads,0,3\n# GID,MetricsCount,CpuCount,Total runtime [s],Runtime (RDTSC) [s],Clock [MHz]\n1,2,2,0.5,0.5,0.5,2400,2500\n1,2,2,1.25,0.75,0.75,2401,nan\n"
 	r := parsertest.MustParse(t, "likwid-csv", "x", text)

@@ -164,16 +164,38 @@ func (r *reader) region(name string) (int64, error) {
 	return id, r.out.Put(&datasets.Region{ID: id, Run: runID, Kind: datasets.KindRange, Raw: raw, Short: raw})
 }
 
-// launch returns the launch of a column, 0 for a statistic over threads.
-func (r *reader) launch(region int64, column string) (int64, error) {
-	unit, number, ok := strings.Cut(column, " ")
-	if !ok || unit != "HWThread" && unit != "Core" && unit != "GPU" {
-		return 0, nil // a statistic
+// isStatistic knows the columns that stand for all threads.
+func isStatistic(column string) bool {
+	switch column {
+	case "Sum", "Min", "Max", "Avg":
+		return true
 	}
-	n, err := atoi(number)
-	if err != nil {
+	return strings.HasPrefix(column, "%ile")
+}
+
+// launch returns the launch of a column, 0 for a statistic over threads. A
+// column is of a hardware thread ("HWThread 3", before version 5 "Core 3"), of
+// a GPU ("GPU 0") or, from likwid-mpirun, of a thread of a rank on a host
+// ("node7:2:3").
+func (r *reader) launch(region int64, column string) (int64, error) {
+	if isStatistic(column) {
+		return 0, nil
+	}
+	host, rank, thread, unit := "", int64(-1), int64(-1), "HWThread"
+	if f := strings.Split(column, ":"); len(f) == 3 {
+		n, err := atoi(f[1])
+		m, err2 := atoi(f[2])
+		if err == nil && err2 == nil {
+			host, rank, thread = f[0], int64(n), int64(m)
+		}
+	} else if kind, number, ok := strings.Cut(column, " "); ok {
+		if n, err := atoi(number); err == nil {
+			unit, thread = kind, int64(n)
+		}
+	}
+	if thread < 0 || unit != "HWThread" && unit != "Core" && unit != "GPU" {
 		e := r.in.Syntax(r.table.line, 1, "a column of the table is of no thread")
-		e.Expected, e.Found = unit+" and a number", collectors.Quote(column)
+		e.Expected, e.Found = "HWThread and a number, or a statistic such as Sum", collectors.Quote(column)
 		return 0, e
 	}
 	t := &r.table
@@ -185,15 +207,18 @@ func (r *reader) launch(region int64, column string) (int64, error) {
 	l.Sequence = datasets.Some(l.ID - 1)
 	name := "hwthread"
 	if unit == "GPU" {
-		l.Device, name = datasets.Some(int64(n)), "gpu"
+		l.Device, name = datasets.Some(thread), "gpu"
 	} else {
-		l.Thread = datasets.Some(int64(n))
+		l.Thread = datasets.Some(thread)
+	}
+	if rank >= 0 {
+		l.Rank = datasets.Some(rank)
 	}
 	r.launches[key] = l.ID
 	if err := r.out.Put(&l); err != nil {
 		return 0, err
 	}
-	for _, a := range [][2]string{{name, number}, {"group", t.name}, {"group number", t.group}} {
+	for _, a := range [][2]string{{name, strconv.FormatInt(thread, 10)}, {"host", host}, {"group", t.name}, {"group number", t.group}} {
 		if a[1] == "" {
 			continue
 		}

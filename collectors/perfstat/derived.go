@@ -118,7 +118,8 @@ func (r *reader) derive(g *group) ([]measured, error) {
 		case w.metricUnit == "GHz":
 			c.Unit, scale = "Hz", 1e9
 			num, den = own, g.clock()
-		case w.metricUnit == "insn per cycle":
+		case w.metricUnit == "insn per cycle", w.metricUnit == "insns per cycle":
+			c.Metric = "insn per cycle" // as perf says since Linux 4.9
 			num, den = own, g.of(event, cycles...)
 		case w.metricUnit == "CPUs utilized":
 			num = own

@@ -224,6 +224,9 @@ func TestIntervalsPartsAndRepetitions(t *testing.T) {
 			"0 duration_time[] 1.25s ok\n0 variance[duration_time] 4.01% ok\n0 user_time[] 1.1s ok\n0 system_time[] 0.1s ok\n" +
 			"0 CPUs utilized[task-clock:u] 0.9604 ok\n0 GHz[cycles:u] 2e+09Hz multiplexed 75%\n0 insn per cycle[instructions:u] 2 multiplexed 75%\n0 stalled cycles per insn[instructions:u] 0.1 ok\n0 of all branches[branch-misses:u] 2.5% ok\n0 tma_backend_bound[TopdownL1] 41.5% ok\n0 tma_retiring[TopdownL1] 8.5% ok\n",
 			"0 runs=2\n", "-+1250000000 "},
+		"text of Linux 3.10": {"perf-stat", "Performance counter stats for 'ls':\n\n          2.000000 task-clock (msec)         #    0.500 CPUs utilized          \n         4,000,000 cycles                    #    2.000 GHz                     [83.33%]\n         8,000,000 instructions              #    2.00  insns per cycle         ( +-  0.50% ) [50.00%]\n                12 LLC-loads                                                    [40.00%]\n\n       0.004000000 seconds time elapsed\n",
+			"0 task-clock[] 0.002s ok\n0 cycles[] 4e+06 multiplexed 83.33%\n0 instructions[] 8e+06 multiplexed 50%\n0 variance[instructions] 0.5% ok\n0 LLC-loads[] 12 multiplexed 40%\n0 duration_time[] 0.004s ok\n" +
+				"0 CPUs utilized[task-clock] 0.5 ok\n0 GHz[cycles] 2e+09Hz multiplexed 83.33%\n0 insn per cycle[instructions] 2 multiplexed 50%\n", "", "-+4000000 "},
 		"text, German": {"perf-stat", " Performance counter stats for 'system wide':\n\nS0        2          1.200,50 msec cpu-clock                 #    1,998 CPUs utilized\nS0        2               540      page-faults               #    2,586 K/sec\n" +
 			"S1        2             1.234      page-faults\n\n       1,250000000 seconds time elapsed\n",
 			"0 cpu-clock[] 1.2005s ok\n0 page-faults[] 540 ok\n0 CPUs utilized[cpu-clock] 0.9604 ok\n0 rate[page-faults] 449.813/s ok\n1 page-faults[] 1234 ok\n duration_time[] 1.25s ok\n",

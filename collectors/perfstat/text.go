@@ -257,7 +257,10 @@ func (t *textReader) row(s string) (row, bool) {
 	var w row
 	counts, rest, hasMetric := strings.Cut(s, "#")
 	if !hasMetric {
-		if i := strings.LastIndex(counts, "  ("); i > 0 {
+		if i := strings.LastIndex(counts, "  ["); i > 0 && strings.HasSuffix(counts, "%]") {
+			counts = counts[:i] + "  (" + strings.Trim(counts[i:], " []") + ")"
+		}
+		if i := strings.LastIndex(counts, "  ("); i > 0 && strings.HasSuffix(counts, "%)") || i > 0 && strings.HasSuffix(counts, "% )") {
 			counts, rest = counts[:i], counts[i:]
 			if j := strings.LastIndex(counts, "( +-"); j > 0 {
 				counts, rest = counts[:j], counts[j:]+rest
@@ -286,6 +289,8 @@ func (t *textReader) row(s string) (row, bool) {
 	switch f = f[1:]; {
 	case len(f) == 1:
 		w.event = f[0]
+	case len(f) == 2 && f[1] == "(msec)": // before Linux 4.20: "task-clock (msec)"
+		w.event, w.unit = f[0], "msec"
 	case textUnits[f[0]]:
 		w.unit, w.event = f[0], f[1]
 		if len(f) > 2 {
@@ -301,6 +306,9 @@ func (t *textReader) row(s string) (row, bool) {
 	}
 	// "( +-  0.23% )" and "(83.33%)" stand at the end.
 	rest = strings.TrimSpace(rest)
+	if i := strings.LastIndex(rest, "["); i >= 0 && strings.HasSuffix(rest, "%]") { // before Linux 3.14
+		rest = rest[:i] + "(" + strings.Trim(rest[i:], "[]") + ")"
+	}
 	if i := strings.LastIndex(rest, "("); i >= 0 && strings.HasSuffix(rest, "%)") && isNumber(strings.Trim(rest[i:], "(%)")) {
 		w.percent, rest = strings.TrimSpace(strings.Trim(rest[i:], "(%)")), strings.TrimSpace(rest[:i])
 	}

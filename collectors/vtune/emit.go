@@ -94,8 +94,8 @@ func (t *table) time() (metric string, inclusive bool) {
 	}{{"CPU Time:Self", false}, {"CPU Time:Total", true}, {"CPU Time", strings.Contains(t.columns[0].name, "Stack") && t.columns[0].name != "Function Stack"},
 		{"CPU Time:Effective Time:Self", false}, {"Clockticks:Self", false}, {"Total Time", false}, {"Task Time", false}, {"Clockticks", false}} {
 		for _, c := range t.columns {
-			if c.name == want.name && !c.text && c.unit != "%" {
-				return want.name, want.inclusive
+			if c.key == want.name && !c.text && c.unit != "%" {
+				return c.name, want.inclusive
 			}
 		}
 	}

@@ -32,6 +32,7 @@ type tableRow struct {
 
 type column struct {
 	name    string
+	key     string // the title without spaces behind its colons
 	text    bool
 	unit    string // of cells that write none
 	numbers int
@@ -124,7 +125,7 @@ func (t *table) title(s string, line int, ended bool) error {
 			return e
 		}
 		seen[name] = true
-		t.columns = append(t.columns, column{name: name})
+		t.columns = append(t.columns, column{name: name, key: strings.ReplaceAll(name, ": ", ":")})
 	}
 	return nil
 }
@@ -245,7 +246,7 @@ func (t *table) decide() error {
 		c := &t.columns[i]
 		c.text = i == 0 || texts[c.name] || c.numbers == 0
 		if !c.text {
-			c.unit = unitOf(c.name)
+			c.unit = unitOf(c.key)
 		}
 	}
 	return t.totals()
@@ -275,7 +276,7 @@ func unitOf(name string) string {
 	switch {
 	case after == "GB/sec", after == "MB/sec":
 		return strings.TrimSuffix(after, "ec")
-	case after == "%", strings.HasSuffix(name, "(%)"):
+	case after == "%", strings.Contains(name, "(%)"):
 		return "%"
 	}
 	for part := range strings.SplitSeq(name, ":") {
@@ -298,13 +299,13 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 func (t *table) totals() error {
 	self := map[string]int{}
 	for i, c := range t.columns {
-		if name, ok := strings.CutSuffix(c.name, ":Self"); ok && c.unit == "s" {
+		if name, ok := strings.CutSuffix(c.key, ":Self"); ok && c.unit == "s" {
 			self[name] = i
 		}
 	}
 	for i := range t.columns {
 		c := &t.columns[i]
-		name, ok := strings.CutSuffix(c.name, ":Total")
+		name, ok := strings.CutSuffix(c.key, ":Total")
 		if !ok || c.text || c.unit != "s" {
 			continue
 		}

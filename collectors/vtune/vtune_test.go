@@ -116,11 +116,11 @@ func TestTopDownTreeInEveryDelimiter(t *testing.T) {
 }
 
 func TestTotalsInPercentAreNotSeconds(t *testing.T) {
-	text := "Function Stack,CPU Time:Total,CPU Time:Self\nTotal,100.0,0.0\n main,100.0,0.5\n  f,75.0,1.5\n"
+	text := "Function Stack,CPU Time: Total,CPU Time: Self\nTotal,100.0,0.0\n main,100.0,0.5\n  f,75.0,1.5\n"
 	r := parsertest.MustParse(t, "vtune-csv", "x", text)
 	for _, c := range r.Counters {
 		want := "s"
-		if c.Metric == "CPU Time:Total" {
+		if c.Metric == "CPU Time: Total" {
 			want = "%"
 		}
 		if c.Unit != want {
