@@ -58,7 +58,7 @@ func scale(t testing.TB, cubin string) string {
 		sub(1, sub(1, str(1, "Look at memory."), num(2, 4), str(4, "Latency")), sub(10, num(1, 2), double(2, 5.7737)))),
 		str(4, "SpeedOfLight"), sub(5, num(1, 1), num(2, 10), str(4, "A hot line."), num(5, 2), str(6, "/src/scale/scale.cu")))
 	nvtx := sub(21, sub(1, num(1, 5), str(2, "solver")), sub(2, num(1, 41), sub(2, num(1, 5), sub(3, str(1, "step")), sub(3, str(1, "smooth")))))
-	k := kernel("_Z5scalePfi", "scale(float *, int)", module, metrics(), rule, nvtx, sub(25, num(1, 0), num(2, 0)), str(27, "copies"))
+	k := kernel("_Z5scalePfi", "scale(float *, int)", module, metrics(), rule, nvtx, sub(17, str(1, "SpeedOfLight"), str(2, "GPU Speed Of Light Throughput")), sub(17, str(1, "Occupancy"), str(2, "Occupancy")), sub(25, num(1, 0), num(2, 0)), str(27, "copies"))
 	return report(7, block{session: session(), pid: 4711}.bytes(), block{pid: 4711, sources: [][]byte{source(t, cubin)}}.bytes(),
 		block{pid: 4711, strings: names, kernels: [][]byte{k}}.bytes())
 }
@@ -202,6 +202,7 @@ func TestAReportSaysWhatWasMeasuredWhere(t *testing.T) {
 		"stream name":                      "copies",
 		"API call":                         "9",
 		"arguments":                        "64 64",
+		"sections":                         "SpeedOfLight,Occupancy",
 		"device 0 multiprocessor_count":    "84",
 		"version of Nsight Compute Target": "2024.3.1.0 (build 1)",
 	} {

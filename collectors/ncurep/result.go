@@ -25,17 +25,17 @@ var kindNames = [numKinds]string{"a source", "a kernel's result", "a range's res
 // different places; 0 where a kind has no such field.
 type resultFields struct {
 	thread, call, mangled, function, demangled, grid, block, comments, metrics, source,
-	comment, rules, nvtx, context, stream, series, clock, contextName, streamName, stack, python, renamed int32
+	comment, rules, nvtx, context, stream, series, clock, contextName, streamName, stack, python, renamed, sections, timed int32
 }
 
 var fieldsOf = [numKinds]resultFields{
 	kindKernel: {thread: 1, call: 2, mangled: 5, function: 6, demangled: 7, grid: 10, block: 11, comments: 12, metrics: 13, source: 15,
-		comment: 18, rules: 19, nvtx: 21, context: 22, stream: 23, series: 24, clock: 25, contextName: 26, streamName: 27, stack: 28, renamed: 31, python: 32},
-	kindRange: {thread: 1, call: 2, comments: 3, metrics: 4, comment: 8, nvtx: 10, context: 11, clock: 12, contextName: 13, stack: 14, python: 17, rules: 20},
+		comment: 18, rules: 19, nvtx: 21, context: 22, stream: 23, series: 24, clock: 25, contextName: 26, streamName: 27, stack: 28, renamed: 31, python: 32, sections: 17, timed: 36},
+	kindRange: {thread: 1, call: 2, comments: 3, metrics: 4, comment: 8, nvtx: 10, context: 11, clock: 12, contextName: 13, stack: 14, python: 17, rules: 20, sections: 7, timed: 22},
 	kindList: {thread: 1, call: 2, comments: 3, metrics: 4, comment: 8, nvtx: 10, context: 11, stream: 12, clock: 13, contextName: 14, streamName: 15,
-		stack: 16, demangled: 18, rules: 21, python: 22},
+		stack: 16, demangled: 18, rules: 21, python: 22, sections: 7, timed: 26},
 	kindGraph: {thread: 1, call: 2, comments: 3, metrics: 4, comment: 8, nvtx: 10, context: 11, stream: 12, clock: 13, contextName: 14, streamName: 15,
-		stack: 16, python: 19, rules: 22},
+		stack: 16, python: 19, rules: 22, sections: 7, timed: 24},
 }
 
 // regionKey is a kernel: of one name, and of one module, since just-in-time
@@ -146,6 +146,10 @@ func (p *parser) resultField(r *result, fd field, f resultFields, metrics *[]met
 		return p.rule(fd, r)
 	case f.nvtx:
 		return p.nvtx(fd, r)
+	case f.sections:
+		return p.section(fd)
+	case f.timed:
+		p.once("timed", "samples of warps over time are left out: the sums per instruction are there")
 	case f.clock:
 		return p.clock(fd)
 	case f.series:
@@ -162,6 +166,25 @@ func (p *parser) resultField(r *result, fd field, f resultFields, metrics *[]met
 		return p.stack(fd, r, map[bool]string{true: "call stack", false: "Python call stack"}[num == f.stack])
 	}
 	return nil
+}
+
+// section keeps the names of the sections that were collected, each once.
+func (p *parser) section(fd field) error {
+	name := ""
+	err := p.eachIn(fd, "a section", func(fd field) error {
+		if fd.num == 1 {
+			return p.text(fd, &name)
+		}
+		return nil
+	})
+	if name != "" && !p.session.seen[name] {
+		if p.session.seen == nil {
+			p.session.seen = map[string]bool{}
+		}
+		p.session.seen[name] = true
+		p.session.sections = append(p.session.sections, name)
+	}
+	return err
 }
 
 // say keeps an attribute of a result.

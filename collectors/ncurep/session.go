@@ -17,6 +17,9 @@ type session struct {
 	devices map[int64]*device
 	facts   [][2]string
 	cmdline string
+
+	sections []string // that were collected
+	seen     map[string]bool
 }
 
 type system struct{ os, build, cpu, arch, name string }
@@ -89,7 +92,7 @@ func (p *parser) readSession(fd field) error {
 			return p.eachIn(fd, "the profiler's settings", func(fd field) error {
 				switch fd.num {
 				case 7:
-					return p.fact(fd, "sections")
+					return p.fact(fd, "enabled sections")
 				case 8:
 					return p.fact(fd, "clock control")
 				case 11:
@@ -192,7 +195,7 @@ func (p *parser) putSession() error {
 	if sys == (system{}) {
 		sys = s.host
 	}
-	s.facts = append(s.facts, [][2]string{{"OS", sys.os}, {"OS build", sys.build}, {"architecture", sys.arch}}...)
+	s.facts = append(s.facts, [][2]string{{"OS", sys.os}, {"OS build", sys.build}, {"architecture", sys.arch}, {"sections", strings.Join(s.sections, ",")}}...)
 	m := datasets.Machine{ID: machineID, Host: sys.name, CPU: sys.cpu}
 	if m.Host == "" {
 		m.Host = p.process.host
