@@ -66,7 +66,7 @@ func (b *batch) add(r Record, ids *bases) error {
 
 // write hands the records to the engine and empties the batch.
 func (b *batch) write(tx Tx) error {
-	var row [24]any
+	var row [24]Value
 	for _, err := range []error{
 		appendAll(tx, b.regions, row[:0]), appendAll(tx, b.launches, row[:0]), appendAll(tx, b.counters, row[:0]),
 		appendAll(tx, b.codes, row[:0]), appendAll(tx, b.features, row[:0]), appendAll(tx, b.samples, row[:0]),
@@ -84,7 +84,7 @@ func (b *batch) write(tx Tx) error {
 func appendAll[T any, P interface {
 	*T
 	Record
-}](tx Tx, records []T, row []any) error {
+}](tx Tx, records []T, row []Value) error {
 	for i := range records {
 		r := P(&records[i])
 		row = r.row(row[:0])

@@ -37,9 +37,9 @@ type Tx interface {
 	Exec(ctx context.Context, sql string, args ...any) error
 	// Query sees what Exec has done, and what Append has done after Flush.
 	Query(ctx context.Context, sql string, args ...any) (Rows, error)
-	// Append adds one row in bulk: values in the order of the table's columns,
-	// nil for NULL, else int64, int32, float64, string, bool or time.Time.
-	Append(table string, values []any) error
+	// Append adds one row in bulk: values in the order of the table's columns.
+	// The slice is the caller's again afterwards.
+	Append(table string, values []Value) error
 	// Flush makes appended rows visible to Query.
 	Flush() error
 	// Commit flushes, makes everything durable and ends the transaction.

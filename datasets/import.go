@@ -183,10 +183,11 @@ func (im *Import) replace(old []int64) (*machines, error) {
 const kindPart = "part"
 
 func (im *Import) artefacts(counts map[string]int64, runs []int64, a Artefact, parts []Artefact) error {
-	now := time.Now().UTC()
+	now := time.Now()
 	write := func(run int64, a *Artefact, kind string) error {
 		counts["artefact"]++
-		return im.tx.Append("artefact", []any{run, a.Path, a.SHA256, a.Bytes, kind, int32(a.ParserVersion), now})
+		return im.tx.Append("artefact", []Value{intValue(run), textValue(a.Path), textValue(a.SHA256), intValue(a.Bytes), textValue(kind),
+			intValue(int64(a.ParserVersion)), timeValue(now)})
 	}
 	for _, run := range runs {
 		if err := write(run, &a, a.Kind); err != nil {

@@ -27,14 +27,6 @@ func (n Null[T]) any() any {
 	return nil
 }
 
-// text returns s, or nil where it is empty: an empty text says nothing.
-func text(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
 // Record is a row on its way into the store: a pointer to one of this
 // package's record types. A Sink copies what it needs during Put, so that an
 // emitter may reuse the value afterwards.
@@ -46,7 +38,7 @@ type Record interface {
 	// Table is the name of the table that the record is a row of.
 	Table() string
 	// row appends the column values in the order of the table's columns.
-	row(dst []any) []any
+	row(dst []Value) []Value
 	// check reports what the record lacks to be a row.
 	check() error
 }

@@ -14,14 +14,6 @@ func moved(id, base int64) int64 {
 	return id + base
 }
 
-// ref returns an id as a column's value: 0, which means "none", is NULL.
-func ref(id int64) any {
-	if id == 0 {
-		return nil
-	}
-	return id
-}
-
 // need is the error for a record without an id or a text that its table demands.
 func need(table, what string) error {
 	return fmt.Errorf("record of table %s has no %s", table, what)
@@ -56,9 +48,9 @@ func (r *Machine) check() error {
 	return nil
 }
 
-func (r *Machine) row(dst []any) []any {
-	return append(dst, r.ID, text(r.Host), text(r.CPU), text(r.GPU), text(r.Arch), r.Units.any(),
-		r.ClockHz.any(), r.MemHz.any(), r.MemBytes.any(), text(r.Driver), r.run)
+func (r *Machine) row(dst []Value) []Value {
+	return append(dst, intValue(r.ID), wordValue(r.Host), wordValue(r.CPU), wordValue(r.GPU), wordValue(r.Arch), maybeInt(r.Units),
+		maybeFloat(r.ClockHz), maybeFloat(r.MemHz), maybeInt(r.MemBytes), wordValue(r.Driver), intValue(r.run))
 }
 
 func (r *Ceiling) check() error {
@@ -68,8 +60,9 @@ func (r *Ceiling) check() error {
 	return nil
 }
 
-func (r *Ceiling) row(dst []any) []any {
-	return append(dst, r.Machine, ref(r.Run), r.Level, r.Value, r.Unit, r.Measured, r.ClockHz.any(), text(r.Source))
+func (r *Ceiling) row(dst []Value) []Value {
+	return append(dst, intValue(r.Machine), idValue(r.Run), textValue(r.Level), floatValue(r.Value), textValue(r.Unit), boolValue(r.Measured),
+		maybeFloat(r.ClockHz), wordValue(r.Source))
 }
 
 func (r *Run) check() error {
@@ -79,17 +72,17 @@ func (r *Run) check() error {
 	return nil
 }
 
-func (r *Run) row(dst []any) []any {
-	var started, inclusive any
+func (r *Run) row(dst []Value) []Value {
+	var started, inclusive Value
 	if r.Started.Valid {
-		started = r.Started.V.UTC()
+		started = timeValue(r.Started.V)
 	}
 	if r.TimeMetric != "" {
-		inclusive = r.TimeInclusive
+		inclusive = boolValue(r.TimeInclusive)
 	}
-	return append(dst, r.ID, ref(r.Machine), r.Tool, text(r.ToolVersion), r.Format, text(r.FormatVersion),
-		text(r.Command), text(r.EnvHash), text(r.InputHash), started, text(r.ClockPolicy), text(r.CachePolicy),
-		text(r.ReplayPolicy), r.Status, text(r.Error), text(r.TimeMetric), inclusive)
+	return append(dst, intValue(r.ID), idValue(r.Machine), textValue(r.Tool), wordValue(r.ToolVersion), textValue(r.Format), wordValue(r.FormatVersion),
+		wordValue(r.Command), wordValue(r.EnvHash), wordValue(r.InputHash), started, wordValue(r.ClockPolicy), wordValue(r.CachePolicy),
+		wordValue(r.ReplayPolicy), textValue(r.Status), wordValue(r.Error), wordValue(r.TimeMetric), inclusive)
 }
 
 func (r *Region) check() error {
@@ -99,9 +92,9 @@ func (r *Region) check() error {
 	return nil
 }
 
-func (r *Region) row(dst []any) []any {
-	return append(dst, r.ID, r.Run, ref(r.Parent), r.Kind, r.Raw, r.Short,
-		text(r.Mangled), text(r.Module), r.Order.any())
+func (r *Region) row(dst []Value) []Value {
+	return append(dst, intValue(r.ID), intValue(r.Run), idValue(r.Parent), textValue(r.Kind), textValue(r.Raw), textValue(r.Short),
+		wordValue(r.Mangled), wordValue(r.Module), maybeInt(r.Order))
 }
 
 func (r *Launch) check() error {
@@ -111,11 +104,11 @@ func (r *Launch) check() error {
 	return nil
 }
 
-func (r *Launch) row(dst []any) []any {
-	return append(dst, r.ID, r.Run, r.Region, r.Device.any(), r.Context.any(), r.Stream.any(),
-		r.PID.any(), r.Rank.any(), r.Thread.any(),
-		r.Grid[0].any(), r.Grid[1].any(), r.Grid[2].any(), r.Block[0].any(), r.Block[1].any(), r.Block[2].any(),
-		r.Regs.any(), r.Smem.any(), r.Sequence.any(), text(r.ToolID), r.StartNs.any(), r.DurNs.any())
+func (r *Launch) row(dst []Value) []Value {
+	return append(dst, intValue(r.ID), intValue(r.Run), intValue(r.Region), maybeInt(r.Device), maybeInt(r.Context), maybeInt(r.Stream),
+		maybeInt(r.PID), maybeInt(r.Rank), maybeInt(r.Thread),
+		maybeInt(r.Grid[0]), maybeInt(r.Grid[1]), maybeInt(r.Grid[2]), maybeInt(r.Block[0]), maybeInt(r.Block[1]), maybeInt(r.Block[2]),
+		maybeInt(r.Regs), maybeInt(r.Smem), maybeInt(r.Sequence), wordValue(r.ToolID), maybeInt(r.StartNs), maybeInt(r.DurNs))
 }
 
 func (r *Counter) check() error {
@@ -125,9 +118,9 @@ func (r *Counter) check() error {
 	return nil
 }
 
-func (r *Counter) row(dst []any) []any {
-	return append(dst, r.Run, r.Region, ref(r.Launch), r.Metric, text(r.Instance), r.Value.any(),
-		text(r.Unit), text(r.RawValue), text(r.RawUnit), r.Coverage.any(), r.Status)
+func (r *Counter) row(dst []Value) []Value {
+	return append(dst, intValue(r.Run), intValue(r.Region), idValue(r.Launch), textValue(r.Metric), wordValue(r.Instance), maybeFloat(r.Value),
+		wordValue(r.Unit), wordValue(r.RawValue), wordValue(r.RawUnit), maybeFloat(r.Coverage), textValue(r.Status))
 }
 
 func (r *Code) check() error {
@@ -137,9 +130,9 @@ func (r *Code) check() error {
 	return nil
 }
 
-func (r *Code) row(dst []any) []any {
-	return append(dst, r.ID, r.Run, r.Region, r.ISA, r.Offset.any(), text(r.Opcode), text(r.Text),
-		text(r.File), r.Line.any(), r.InlineDepth.any())
+func (r *Code) row(dst []Value) []Value {
+	return append(dst, intValue(r.ID), intValue(r.Run), intValue(r.Region), textValue(r.ISA), maybeInt(r.Offset), wordValue(r.Opcode),
+		wordValue(r.Text), wordValue(r.File), maybeInt(r.Line), maybeInt(r.InlineDepth))
 }
 
 func (r *StaticFeature) check() error {
@@ -149,8 +142,8 @@ func (r *StaticFeature) check() error {
 	return nil
 }
 
-func (r *StaticFeature) row(dst []any) []any {
-	return append(dst, r.Run, r.Region, r.Name, r.Value.any())
+func (r *StaticFeature) row(dst []Value) []Value {
+	return append(dst, intValue(r.Run), intValue(r.Region), textValue(r.Name), maybeFloat(r.Value))
 }
 
 func (r *PCSample) check() error {
@@ -160,8 +153,8 @@ func (r *PCSample) check() error {
 	return nil
 }
 
-func (r *PCSample) row(dst []any) []any {
-	return append(dst, r.Run, r.Launch, r.Code, r.Reason, r.Samples.any(), r.NotIssued.any())
+func (r *PCSample) row(dst []Value) []Value {
+	return append(dst, intValue(r.Run), intValue(r.Launch), intValue(r.Code), textValue(r.Reason), maybeInt(r.Samples), maybeInt(r.NotIssued))
 }
 
 func (r *Telemetry) check() error {
@@ -171,8 +164,8 @@ func (r *Telemetry) check() error {
 	return nil
 }
 
-func (r *Telemetry) row(dst []any) []any {
-	return append(dst, r.Run, r.Sensor, r.TNs, r.Value.any(), text(r.Unit), r.Kind)
+func (r *Telemetry) row(dst []Value) []Value {
+	return append(dst, intValue(r.Run), textValue(r.Sensor), intValue(r.TNs), maybeFloat(r.Value), wordValue(r.Unit), textValue(r.Kind))
 }
 
 func (r *Attribute) check() error {
@@ -182,6 +175,6 @@ func (r *Attribute) check() error {
 	return nil
 }
 
-func (r *Attribute) row(dst []any) []any {
-	return append(dst, r.Run, ref(r.Region), ref(r.Launch), r.Name, r.Value)
+func (r *Attribute) row(dst []Value) []Value {
+	return append(dst, intValue(r.Run), idValue(r.Region), idValue(r.Launch), textValue(r.Name), textValue(r.Value))
 }

@@ -56,3 +56,19 @@ func (t *table) frame() (dataframe.DataFrame, error) {
 
 // sorted lists the keys of a map.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// ref returns an id as a dataframe takes it: 0, which means "none", is NA.
+func ref(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
+}
+
+// text returns s, or nil where it is empty: an empty text says nothing.
+func text(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -192,5 +192,5 @@ func (c *conn) Begin(ctx context.Context) (datasets.Tx, error) {
 		c.d.write <- struct{}{}
 		return nil, fmt.Errorf("beginning to write to store %s: %w", c.d.path, err)
 	}
-	return &tx{d: c.d, conn: sc, appenders: map[string]*duckdb.Appender{}}, nil
+	return &tx{d: c.d, conn: sc, appenders: map[string]*appender{}}, nil
 }

@@ -3,11 +3,8 @@ package duckdb
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-
-	duckdb "github.com/duckdb/duckdb-go/v2"
 
 	"github.com/rooflab/rooflab/datasets"
 )
@@ -17,8 +14,7 @@ import (
 type tx struct {
 	d         *database
 	conn      *sql.Conn
-	appenders map[string]*duckdb.Appender
-	row       []driver.Value
+	appenders map[string]*appender
 	done      bool
 }
 
@@ -31,11 +27,11 @@ func (t *tx) Query(ctx context.Context, query string, args ...any) (datasets.Row
 	return newRows(ctx, t.conn, func() error { return nil }, query, args)
 }
 
-func (t *tx) Append(table string, values []any) error {
+func (t *tx) Append(table string, values []datasets.Value) error {
 	a := t.appenders[table]
 	if a == nil {
 		err := t.conn.Raw(func(c any) (err error) {
-			a, err = duckdb.NewAppenderFromConn(c.(driver.Conn), "", table)
+			a, err = newAppender(c, table)
 			return err
 		})
 		if err != nil {
@@ -43,17 +39,13 @@ func (t *tx) Append(table string, values []any) error {
 		}
 		t.appenders[table] = a
 	}
-	t.row = t.row[:0]
-	for _, v := range values {
-		t.row = append(t.row, v)
-	}
-	return a.AppendRow(t.row...)
+	return a.append(values)
 }
 
 func (t *tx) Flush() error {
-	for table, a := range t.appenders {
-		if err := a.Flush(); err != nil {
-			return fmt.Errorf("writing rows of table %s: %w", table, err)
+	for _, a := range t.appenders {
+		if err := a.flush(); err != nil {
+			return fmt.Errorf("writing rows: %w", err)
 		}
 	}
 	return nil
@@ -63,12 +55,10 @@ func (t *tx) Commit() error {
 	if t.done {
 		return errors.New("the transaction has ended already")
 	}
-	for table, a := range t.appenders {
-		delete(t.appenders, table)
-		if err := a.Close(); err != nil {
-			return fmt.Errorf("writing rows of table %s: %w", table, err)
-		}
+	if err := t.Flush(); err != nil {
+		return err
 	}
+	t.drop()
 	if _, err := t.conn.ExecContext(context.Background(), "COMMIT"); err != nil {
 		return err
 	}
@@ -79,14 +69,17 @@ func (t *tx) Rollback() error {
 	if t.done {
 		return nil
 	}
-	for table, a := range t.appenders {
-		delete(t.appenders, table)
-		// What the appender holds is dropped with the transaction, so an
-		// error in writing it does not matter.
-		_ = a.Close()
-	}
+	t.drop()
 	_, err := t.conn.ExecContext(context.Background(), "ROLLBACK")
 	return errors.Join(err, t.end())
+}
+
+// drop frees the appenders with what they hold.
+func (t *tx) drop() {
+	for table, a := range t.appenders {
+		delete(t.appenders, table)
+		a.close()
+	}
 }
 
 // end gives the connection and the right to write back.

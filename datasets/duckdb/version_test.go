@@ -220,3 +220,38 @@ func TestRecordsThatLeadNowhereAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestTextsOfAnyLengthAndEncodingComeBack(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "s.duckdb"))
+	texts := []string{"", "a", "twelve bytes", "thirteen byte", "ü", "größer als zwölf", strings.Repeat("long ", 1000), "quote ' and \" and \\", "a\x00b"}
+	p := profile()
+	for i := range 5000 { // more than the engine takes at a time
+		p.Records = append(p.Records, &datasets.Attribute{Run: 1, Name: fmt.Sprint("n", i), Value: texts[i%len(texts)]})
+	}
+	// A file in Latin-1, such as a Windows tool writes: é is the byte e9.
+	p.Records = append(p.Records, &datasets.Region{ID: 1, Run: 1, Kind: "kernel", Raw: "caf\xe9 ü", Short: "caf\xe9"},
+		&datasets.Counter{Run: 1, Region: 1, Metric: "m\xb5s", Unit: "\xb5", Status: datasets.StatusNA})
+	group(t, s, p)
+	rows, err := s.Rows(t.Context(), "SELECT name, value FROM attribute")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		var i int
+		if _, err := fmt.Sscanf(rows.Values()[0].(string), "n%d", &i); err != nil {
+			t.Fatal(err)
+		}
+		if got := rows.Values()[1]; got != texts[i%len(texts)] {
+			t.Fatalf("text %d came back as %q, want %q", i, got, texts[i%len(texts)])
+		}
+		n++
+	}
+	if rows.Err() != nil || n != 5000 {
+		t.Errorf("%d rows, %v", n, rows.Err())
+	}
+	if got := text(t, s, "SELECT g.raw, g.short, c.metric, c.unit FROM counter c JOIN region g ON g.id = c.region_id"); got != "café ü café mµs µ\n" {
+		t.Errorf("texts in Latin-1 came back as %s", got)
+	}
+}
