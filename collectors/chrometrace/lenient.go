@@ -63,9 +63,13 @@ func stringEnd(b []byte, i int, at where, eof bool) (int, error) {
 		switch {
 		case err != nil && !eof:
 			return 0, err
-		case within && (err != nil || ends) && bytes.Contains(b[i:k], []byte(`"ph"`)):
+		case err != nil: // nothing follows
+			ends = true
+		}
+		switch {
+		case ends && within && bytes.Contains(b[i:k], []byte(`"ph"`)):
 			return 0, errShape // rather something is missing than this is one text
-		case err != nil || ends:
+		case ends:
 			return k + 1, nil
 		}
 		within = true

@@ -18,7 +18,7 @@ import (
 // is the device and whose "thread" is the stream. Kineto's spelling changed.
 func onGPU(cat string) bool {
 	switch cat {
-	case "kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset", "gpu_user_annotation", "cuda_profiler_range":
+	case "kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset", "gpu_user_annotation", "cuda_sync", "cuda_profiler_range":
 		return true
 	}
 	return false

@@ -136,7 +136,9 @@ func zipped(order binary.AppendByteOrder, data []byte) []byte {
 	for i, part := range [][]byte{data[:8], data[8:]} {
 		var z bytes.Buffer
 		w := zlib.NewWriter(&z)
-		w.Write(part)
+		if _, err := w.Write(part); err != nil {
+			panic(err) // a buffer takes everything
+		}
 		w.Close()
 		b = order.AppendUint64(b, uint64(i*8))
 		b = order.AppendUint64(b, uint64(len(all)))

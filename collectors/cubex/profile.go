@@ -227,7 +227,7 @@ func (p *profile) launch(n *node, place int) int64 {
 // metric emits the values of a metric and returns how many rows it has.
 func (p *profile) metric(m *metric) (int, error) {
 	name := "metric " + m.name + " data"
-	r, file, ok := p.open(m.id + ".index")
+	r, _, ok := p.open(m.id + ".index")
 	if !ok {
 		if m.expression != "" || strings.Contains(m.kind, "DERIVED") {
 			return 0, p.attribute(name, "none: it is derived from others")
@@ -255,7 +255,8 @@ func (p *profile) metric(m *metric) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if r, file, ok = p.open(m.id + ".data"); !ok {
+	r, file, ok := p.open(m.id + ".data")
+	if !ok {
 		return 0, broken(p.in, getAgain, "the archive has %s.index and no %s.data", m.id, m.id)
 	}
 	width := 0

@@ -87,7 +87,6 @@ type meta struct {
 	values             map[uint16]*metric // by propMetricId
 	stats              map[uint16]*metric // by statMetricId
 	time               string
-	facts              [][2]string
 	contexts           map[uint32]bool
 }
 

@@ -45,7 +45,6 @@ type reader struct {
 	unlisted map[uint32]bool      // contexts that have values and are not in meta.db
 	traces   map[uint32][2]uint64 // profile to where its samples are
 	trace    *os.File
-	traceLen int64
 }
 
 func parseMeta(ctx context.Context, in *collectors.Input, out *collectors.Output) error {

@@ -42,7 +42,6 @@ type xmlFrame struct {
 	name         string
 	region       int64
 	file, module string
-	metric       string // id, of a Metric element
 }
 
 const maxElements = 1 << 16
@@ -315,12 +314,12 @@ func (r *xmlReader) database(name string) error {
 		if _, err := io.ReadFull(b, row); err != nil {
 			return fmt.Errorf("reading %s: %s: %w", r.in.Name, name, err)
 		}
-		any := false
+		has := false
 		for i := range metrics {
-			any = any || be.Uint64(row[i*8:]) != 0
+			has = has || be.Uint64(row[i*8:]) != 0
 		}
 		region, ok := r.ids[node]
-		if !any || !ok { // the node 1 is above the roots
+		if !has || !ok { // the node 1 is above the roots
 			continue
 		}
 		r.launches++

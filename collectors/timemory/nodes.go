@@ -196,8 +196,8 @@ func (p *parser) entry(region, launch int64, how string, e entry, stats json.Raw
 		return err
 	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(stats, &fields) != nil {
-		return nil
+	if len(stats) == 0 || stats[0] != '{' || json.Unmarshal(stats, &fields) != nil {
+		fields = nil // components need not have statistics
 	}
 	// Without a lap there are no statistics, though timemory writes zeros.
 	if string(fields["count"]) == "0" {
