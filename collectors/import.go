@@ -37,7 +37,8 @@ func (s Summary) Run() int64 {
 
 // Options say how to import.
 type Options struct {
-	Format string // name of the format; empty to detect it
+	Format string  // name of the format; empty to detect it
+	like   *Format // asked first: the files of a folder are mostly of one kind, and there are many formats to ask
 	// Found says that the file was met in a folder rather than named by
 	// anybody: Input.Found tells parsers.
 	Found bool
@@ -113,6 +114,9 @@ func recognise(path string, file bool, r io.Reader, opt Options) (*Input, Format
 func choose(in *Input, opt Options) (Format, error) {
 	if opt.Format != "" {
 		return Lookup(opt.Format)
+	}
+	if opt.like != nil && opt.like.Detect(in.Head) == Certain {
+		return *opt.like, nil
 	}
 	f, _, err := Detect(in.Head)
 	var unknown *UnknownError

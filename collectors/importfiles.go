@@ -36,8 +36,11 @@ func ImportFiles(ctx context.Context, store *datasets.Store, paths []string, opt
 	jobs := make(chan *loaded)
 	for range max(1, runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
+			opt := opt // a worker's own
 			for l := range jobs {
-				l.load(ctx, opt)
+				if f := l.load(ctx, opt); f != nil {
+					opt.like = f
+				}
 				close(l.ready)
 			}
 		})
@@ -104,45 +107,46 @@ func (s *shelf) Put(r datasets.Record) error {
 	return nil
 }
 
-// load parses the file.
-func (l *loaded) load(ctx context.Context, opt Options) {
+// load parses the file. It returns its format, nil where that is unknown.
+func (l *loaded) load(ctx context.Context, opt Options) *Format {
 	if l.large || ctx.Err() != nil {
-		return
+		return nil
 	}
 	f, err := os.Open(l.path)
 	if err != nil {
 		l.err = err
-		return
+		return nil
 	}
 	defer f.Close()
 	in, format, sum, err := recognise(l.path, true, f, opt)
 	l.sum = sum
 	if err != nil {
 		l.err = err
-		return
+		return nil
 	}
 	if st, err := f.Stat(); err == nil && in.packed != nil && st.Size() > smallPacked {
 		l.large = true
-		return
+		return &format
 	}
 	s := &shelf{}
 	out := NewOutput(l.path, s)
 	err = parse(ctx, format, in, out)
 	if len(s.records) == smallRecords {
 		l.large = true // whatever the error: this road cannot tell
-		return
+		return &format
 	}
 	l.sum.Warnings, l.sum.More = out.Warnings, out.More
 	if err != nil {
 		l.err = err
-		return
+		return &format
 	}
 	sha, n, err := in.Sum()
 	if err != nil {
 		l.err = err
-		return
+		return &format
 	}
 	l.profile = datasets.Profile{Artefact: artefact(l.path, sha, n, format), Parts: in.partSums, Records: s.records}
+	return &format
 }
 
 // filesImport is the writing side of ImportFiles.
