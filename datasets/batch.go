@@ -65,10 +65,10 @@ func (b *batch) add(r Record, ids *bases) error {
 }
 
 // write hands the records to the engine and empties the batch.
-func (b *batch) write(tx Tx) error {
+func (b *batch) write(tx Tx, names *metricSeries) error {
 	var row [24]Value
 	for _, err := range []error{
-		appendAll(tx, b.regions, row[:0]), appendAll(tx, b.launches, row[:0]), appendAll(tx, b.counters, row[:0]),
+		appendAll(tx, b.regions, row[:0]), appendAll(tx, b.launches, row[:0]), names.append(tx, b.counters),
 		appendAll(tx, b.codes, row[:0]), appendAll(tx, b.features, row[:0]), appendAll(tx, b.samples, row[:0]),
 		appendAll(tx, b.telemetry, row[:0]), appendAll(tx, b.attributes, row[:0]),
 	} {
@@ -84,6 +84,7 @@ func (b *batch) write(tx Tx) error {
 func appendAll[T any, P interface {
 	*T
 	Record
+	row(dst []Value) []Value
 }](tx Tx, records []T, row []Value) error {
 	for i := range records {
 		r := P(&records[i])
@@ -100,6 +101,7 @@ func appendAll[T any, P interface {
 // next one is filled.
 type queue struct {
 	tx      Tx
+	names   metricSeries
 	cur     *batch
 	full    chan *batch // nil while there is no goroutine
 	free    chan *batch
@@ -154,7 +156,7 @@ func (q *queue) write() {
 	var err error
 	for b := range q.full {
 		if err == nil {
-			if err = b.write(q.tx); err != nil {
+			if err = b.write(q.tx, &q.names); err != nil {
 				q.failed.Store(true)
 			}
 		}
@@ -174,7 +176,7 @@ func (q *queue) end() error {
 		if q.cur == nil {
 			return nil
 		}
-		return q.cur.write(q.tx)
+		return q.cur.write(q.tx, &q.names)
 	}
 	if q.cur != nil {
 		q.full <- q.cur

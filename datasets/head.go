@@ -70,12 +70,7 @@ func (h *head) check() error {
 // write writes machines that are new, runs and ceilings; run is what moves the
 // ids of runs. It takes what the store has already out of counts.
 func (h *head) write(tx Tx, run int64, known *machines, counts map[string]int64) error {
-	put := func(r Record) error {
-		if err := tx.Append(r.Table(), r.row(nil)); err != nil {
-			return fmt.Errorf("adding a row to table %s: %w", r.Table(), err)
-		}
-		return nil
-	}
+	var row [24]Value
 	ids := map[int64]int64{}
 	for _, m := range h.machines {
 		first := h.runs[0].ID
@@ -95,7 +90,7 @@ func (h *head) write(tx Tx, run int64, known *machines, counts map[string]int64)
 			id = known.top
 			known.ids[m] = id
 			m.ID, m.run = id, first+run
-			if err := put(&m); err != nil {
+			if err := appendAll(tx, []Machine{m}, row[:0]); err != nil {
 				return err
 			}
 		}
@@ -103,7 +98,7 @@ func (h *head) write(tx Tx, run int64, known *machines, counts map[string]int64)
 	}
 	for _, r := range h.runs {
 		r.ID, r.Machine = r.ID+run, ids[r.Machine]
-		if err := put(&r); err != nil {
+		if err := appendAll(tx, []Run{r}, row[:0]); err != nil {
 			return err
 		}
 	}
@@ -116,7 +111,7 @@ func (h *head) write(tx Tx, run int64, known *machines, counts map[string]int64)
 			}
 			known.ceilings[c] = true
 		}
-		if err := put(&c); err != nil {
+		if err := appendAll(tx, []Ceiling{c}, row[:0]); err != nil {
 			return err
 		}
 	}
@@ -181,6 +176,9 @@ func remove(ctx context.Context, tx Tx, runs []int64) error {
 		col := "run_id"
 		if t == "run" {
 			col = "id"
+		}
+		if t == "counter" {
+			t = "counter_value"
 		}
 		statements = append(statements, `DELETE FROM `+t+` WHERE `+col+` IN `+in)
 	}

@@ -158,7 +158,11 @@ func (p *parquetImport) rows(ids bases) (map[string]int64, error) {
 				AND NOT EXISTS (SELECT 1 FROM main.ceiling t WHERE t.run_id IS NULL` + same + `))`
 		}
 		list := strings.Join(exprs, ", ")
-		if err := p.exec(`INSERT INTO main.` + t + ` (` + strings.Join(names, ", ") + `) SELECT ` + list + ` FROM ` + p.file(t) + ` f WHERE ` + where); err != nil {
+		if t == "counter" {
+			if err := p.counters(names, list); err != nil {
+				return nil, fmt.Errorf("table %s: %w", t, err)
+			}
+		} else if err := p.exec(`INSERT INTO main.` + t + ` (` + strings.Join(names, ", ") + `) SELECT ` + list + ` FROM ` + p.file(t) + ` f WHERE ` + where); err != nil {
 			return nil, fmt.Errorf("table %s: %w", t, err)
 		}
 		after, err := one(p.ctx, p.tx, `SELECT count(*) FROM main.`+t)
@@ -170,6 +174,16 @@ func (p *parquetImport) rows(ids bases) (map[string]int64, error) {
 		}
 	}
 	return counts, p.exec(`DROP TABLE in_run`, `DROP TABLE in_machine`)
+}
+
+// counters inserts the rows of the counters, whose series may be new.
+func (p *parquetImport) counters(names []string, exprs string) error {
+	from := `(SELECT ` + exprs + ` FROM ` + p.file("counter") + ` f WHERE f.run_id IN (SELECT id FROM in_run)) AS c(` + strings.Join(names, ", ") + `)`
+	return p.exec(
+		`INSERT INTO main.series SELECT (SELECT coalesce(max(id), 0) FROM main.series) + row_number() OVER (), c.* FROM (
+			SELECT DISTINCT metric, instance, unit, raw_unit, status FROM `+from+`) c WHERE NOT EXISTS (SELECT 1 FROM main.series s WHERE `+sameSeries+`)`,
+		`INSERT INTO main.counter_value SELECT c.run_id, c.region_id, c.launch_id, s.id, c.value, c.raw_value, c.coverage
+			FROM `+from+` JOIN main.series s ON `+sameSeries)
 }
 
 // machines makes the table in_machine: the machines of the runs that come in,

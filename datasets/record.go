@@ -37,8 +37,6 @@ func (n Null[T]) any() any {
 type Record interface {
 	// Table is the name of the table that the record is a row of.
 	Table() string
-	// row appends the column values in the order of the table's columns.
-	row(dst []Value) []Value
 	// check reports what the record lacks to be a row.
 	check() error
 }

@@ -118,11 +118,6 @@ func (r *Counter) check() error {
 	return nil
 }
 
-func (r *Counter) row(dst []Value) []Value {
-	return append(dst, intValue(r.Run), intValue(r.Region), idValue(r.Launch), textValue(r.Metric), wordValue(r.Instance), maybeFloat(r.Value),
-		wordValue(r.Unit), wordValue(r.RawValue), wordValue(r.RawUnit), maybeFloat(r.Coverage), textValue(r.Status))
-}
-
 func (r *Code) check() error {
 	if r.ID < 1 || r.Run < 1 || r.Region < 1 || r.ISA == "" {
 		return need("code", "id, run, region or isa")

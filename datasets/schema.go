@@ -6,7 +6,7 @@ import (
 )
 
 // SchemaVersion is the version of the schema that this package writes.
-const SchemaVersion = 3
+const SchemaVersion = 4
 
 // readableFrom is the oldest version whose stores can be read as they are:
 // since then no table has lost or gained a column.
@@ -81,10 +81,30 @@ var migrations = []struct {
 		`DROP TABLE same_machine`,
 		`CREATE VIEW provenance AS ` + provenance,
 	}},
+	{"what the counters of a metric have in common is kept once", []string{
+		`CREATE TABLE series (
+			id INTEGER NOT NULL, metric TEXT NOT NULL, instance TEXT, unit TEXT, raw_unit TEXT,
+			status TEXT NOT NULL CHECK (status IN ('ok', 'na', 'unsupported', 'missing', 'multiplexed')))`,
+		// Short texts of numbers: to compress them costs more time than it saves space.
+		`CREATE TABLE counter_value (
+			run_id BIGINT NOT NULL, region_id BIGINT NOT NULL, launch_id BIGINT, series_id INTEGER NOT NULL,
+			value DOUBLE, raw_value TEXT USING COMPRESSION uncompressed, coverage DOUBLE)`,
+		`INSERT INTO series SELECT row_number() OVER (), * FROM (SELECT DISTINCT metric, instance, unit, raw_unit, status FROM counter)`,
+		`INSERT INTO counter_value SELECT c.run_id, c.region_id, c.launch_id, s.id, c.value, c.raw_value, c.coverage
+			FROM counter c JOIN series s ON ` + sameSeries,
+		`DROP TABLE counter`,
+		`CREATE VIEW counter AS SELECT v.run_id, v.region_id, v.launch_id, s.metric, s.instance, v.value, s.unit,
+			v.raw_value, s.raw_unit, v.coverage, s.status FROM counter_value v JOIN series s ON s.id = v.series_id`,
+	}},
 }
 
+// sameSeries tells that a counter c is of a series s.
+const sameSeries = `s.metric = c.metric AND s.status = c.status AND s.instance IS NOT DISTINCT FROM c.instance
+	AND s.unit IS NOT DISTINCT FROM c.unit AND s.raw_unit IS NOT DISTINCT FROM c.raw_unit`
+
 // Tables are the names of the schema's tables, without the bookkeeping of
-// migrations, in the order in which a reader meets them.
+// migrations, in the order in which a reader meets them. counter is a view of
+// the tables counter_value and series.
 var Tables = []string{"machine", "ceiling", "run", "region", "launch", "counter", "code",
 	"static_feature", "pc_sample", "telemetry", "attribute", "artefact"}
 
