@@ -37,11 +37,13 @@
 // For PyTorch, kernels are regions of kind kernel with device, stream, grid,
 // block, registers and shared memory at the launch; operators and Python
 // functions are functions, annotations ranges. distributedInfo gives the rank,
-// deviceProperties the machine. Kernels are not below the operators that
-// launched them, since they run beside them: the attribute correlation joins a
-// kernel with the cudaLaunchKernel within its operator. Ranges of the CUPTI
-// range profiler have counters, and no duration: Kineto divides the time
-// of the recording by their number.
+// deviceProperties the machine, [memory] events are telemetry too. Kernels,
+// copies and waits of a stream are roots, or below a gpu_user_annotation, never
+// below each other. They are not below the operators that launched them, since
+// they run beside them: the attribute correlation joins a kernel with the
+// cudaLaunchKernel within its operator. Ranges of the CUPTI range profiler have
+// counters, and no duration: Kineto divides the time of the recording by their
+// number.
 package chrometrace
 
 import (

@@ -88,7 +88,7 @@ func fact(file, what string, of func(*parsertest.Records) any, want any, how str
 
 func TestPyTorchSamples(t *testing.T) {
 	const how = "python3: json.loads of the unpacked file, sums over traceEvents"
-	const brute = "python3: for each X event the latest earlier one of its pid and tid that contains it, with a slack of 1 us"
+	const brute = "python3: for each X event of the CPU the latest earlier one of its pid and tid that contains it, with a slack of 1 us"
 	ns := func(l datasets.Launch) datasets.Null[int64] { return l.DurNs }
 	parsertest.Facts(t, "../../../shared/samples/torch_trace", []parsertest.Fact{
 		fact("benchmark_result_2869224_1695835535_trace.json.gz", "launches", launches, 868+2, how),
@@ -98,7 +98,7 @@ func TestPyTorchSamples(t *testing.T) {
 		fact("benchmark_result_2869224_1695835535_trace.json.gz", "shared memory", sum(func(l datasets.Launch) datasets.Null[int64] { return l.Smem }), 950144, how),
 		fact("benchmark_result_2869224_1695835535_trace.json.gz", "blocks in x", sum(func(l datasets.Launch) datasets.Null[int64] { return l.Grid[0] }), 902680, how),
 		fact("benchmark_result_2869224_1695835535_trace.json.gz", "bytes copied and set", func(r *parsertest.Records) any { return r.Total("bytes") }, 244425120, how),
-		fact("benchmark_result_2869224_1695835535_trace.json.gz", "roots", under("", ""), 134+2, brute+"; and the two instants"),
+		fact("benchmark_result_2869224_1695835535_trace.json.gz", "roots", under("", ""), 142+2, brute+"; and the two instants"),
 		fact("benchmark_result_2869224_1695835535_trace.json.gz", "cudaEventRecord in convolutions", under("aten::cudnn_convolution", "cudaEventRecord"), 30, brute),
 		fact("benchmark_result_2869224_1695835535_trace.json.gz", "flows that begin", flows("flow s ac2g"), 155, how),
 		fact("benchmark_result_2869224_1695835535_trace.json.gz", "flows that end", flows("flow f ac2g"), 345, how),
@@ -271,6 +271,23 @@ func TestKernelsAndOperators(t *testing.T) {
 	}
 	if v := r.Value("gemm", "est. achieved occupancy %"); v.V != 37 {
 		t.Errorf("occupancy %v", v)
+	}
+}
+
+func TestDevicesAndMemory(t *testing.T) {
+	r := parse(t, `[{"ph":"X","cat":"gpu_memcpy","name":"copy","pid":0,"tid":7,"ts":10,"dur":10,"args":{"device":0,"stream":7,"bytes":64}},
+{"ph":"X","cat":"cuda_sync","name":"wait","pid":0,"tid":7,"ts":15,"dur":9,"args":{"device":0,"stream":7}},
+{"ph":"X","cat":"gpu_user_annotation","name":"step","pid":0,"tid":7,"ts":9,"dur":13},
+{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":16,"dur":1},
+{"ph":"i","s":"t","name":"[memory]","cat":"cpu_instant_event","pid":5,"tid":5,"ts":3,"args":{"Total Reserved":100,"Total Allocated":40,"Bytes":-8,"Addr":140231,"Device Id":1,"Device Type":1}}]`)
+	if got, want := shape(r), "[memory]@3+? step@9+13 step/copy@10+10 wait@15+9 step/k@16+1"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if m := r.Telemetry; len(m) != 2 || m[0].Sensor != "Total Allocated (device type 1, id 1)" || m[0].Value.V != 40 || m[0].TNs != 3000 || m[1].Value.V != 100 {
+		t.Errorf("%+v", m)
+	}
+	if v := r.Value("[memory]", "Bytes"); v.V != -8 {
+		t.Errorf("freed %v", v)
 	}
 }
 

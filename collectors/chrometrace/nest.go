@@ -16,6 +16,7 @@ type span struct {
 	name           uint32
 	start, end     int64            // end is forever for a B
 	rec            *datasets.Launch // of a B: it goes out when its E is found
+	leaf           bool             // work on a device, which holds no other
 }
 
 const forever = 1<<63 - 1
@@ -128,15 +129,22 @@ func (n *nester) enclosing(st []span, e *event) span {
 	if e.ts%1000 == 0 && e.dur%1000 == 0 { // whole microseconds, truncated
 		slack = 1000
 	}
+	overlaps := false
 	for i := len(st) - 1; i >= max(0, len(st)-maxSearch); i-- {
-		if st[i].end >= end-slack {
-			if i < len(st)-1 {
+		switch {
+		case st[i].leaf: // copies and waits of a stream overlap with its kernels
+		case st[i].end < end-slack:
+			overlaps = true
+		default:
+			if overlaps {
 				n.overlaps++
 			}
 			return st[i]
 		}
 	}
-	n.overlaps++
+	if overlaps {
+		n.overlaps++
+	}
 	return span{}
 }
 
@@ -181,7 +189,12 @@ func (n *nester) begin(e *event, parent span, st []span) error {
 	if err := n.args(e, l, ""); err != nil {
 		return err
 	}
-	s := span{region: r.id, launch: l.ID, name: e.name, start: e.ts, end: e.ts}
+	if e.ph == 'i' && n.names.list[e.name] == "[memory]" {
+		if err := n.memory(e); err != nil {
+			return err
+		}
+	}
+	s := span{region: r.id, launch: l.ID, name: e.name, start: e.ts, end: e.ts, leaf: isWork(n.cats.list[e.cat])}
 	switch {
 	case e.ph == 'X':
 		if e.dur > 0 {

@@ -3,6 +3,7 @@ package chrometrace
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -23,6 +24,10 @@ func onGPU(cat string) bool {
 	}
 	return false
 }
+
+// isWork reports whether events of a category are work of a device, which does
+// not nest.
+func isWork(cat string) bool { return onGPU(cat) && cat != "gpu_user_annotation" }
 
 // isProfilerRange reports whether the times of a category are made up: CUPTI's
 // range profiler has none, and Kineto divides the recording's evenly.
@@ -164,6 +169,29 @@ func (n *nester) number(l *datasets.Launch, key, instance, t string) error {
 		c.Value, c.Status = datasets.Some(f), datasets.StatusOK
 	}
 	return n.out.Put(&c)
+}
+
+// memory emits what PyTorch's allocator held, as telemetry of the device.
+func (n *nester) memory(e *event) error {
+	facts := map[string]string{}
+	if _, err := members(e.args, func(k, v []byte) error {
+		facts[string(k)] = text(v)
+		return nil
+	}); err != nil || e.ts == noTime {
+		return nil //nolint:nilerr // args has warned about it
+	}
+	for _, k := range [2]string{"Total Allocated", "Total Reserved"} {
+		v, err := strconv.ParseFloat(facts[k], 64)
+		if err != nil {
+			continue
+		}
+		t := datasets.Telemetry{Run: runID, Sensor: fmt.Sprintf("%s (device type %s, id %s)", k, facts["Device Type"], facts["Device Id"]), TNs: e.ts,
+			Value: datasets.Some(v), Unit: "byte", Kind: "instant"}
+		if err := n.out.Put(&t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var inName = regexp.MustCompile(`\(([^()]+)\)$`)

@@ -41,7 +41,7 @@ func init() {
 }
 
 var (
-	resultLine = regexp.MustCompile(`(?m)^Benchmark[^a-z\s]\S*[ \t]+[0-9]+[ \t]+[-+0-9.eEInfNa]+[ \t]+\S+`)
+	resultLine = regexp.MustCompile(`(?m)^Benchmark\S*[ \t]+[0-9]+[ \t]+[-+0-9.eEInfNa]+[ \t]+\S+`)
 	jsonLine   = regexp.MustCompile(`(?m)^\{"Time":"[^"]*","Action":"(start|run|output)"`)
 	pieces     = regexp.MustCompile(`"Output":"Benchmark[^a-z]`)
 	configLine = regexp.MustCompile(`(?m)^(goos|goarch|pkg): \S`)

@@ -213,6 +213,14 @@ func TestJSONEvents(t *testing.T) {
 	parsertest.Truncations(t, "go-bench", "x", events, 1000)
 }
 
+// bent names benchmarks of binaries in small letters.
+func TestSmallLetters(t *testing.T) {
+	const want = "1  gonum_text iterations=1  (1 ) ok\n1  gonum_text text-bytes=33871 byte (33871 text-bytes) ok\n"
+	if got := dump(parsertest.MustParse(t, "go-bench", "x", "Benchmarkgonum_text 1 33871 text-bytes\nBenchmarks took 100 seconds\n")); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestSeries(t *testing.T) {
 	const s = `[{"unit": "sec/op arm64", "benchmarks": ["A-4", "B-4"], "series": ["c1"], "summaries": [[{"low": 0.5, "center": 0.75, "high": 1, "date": "d", "present": true}, {"low": 0, "center": 0, "high": 0, "present": false}]],
 		"hashpairs": {"c1": {"NumHash": "aa", "DenHash": "bb"}}, "residues": [{"s": "cpu", "slice": ["x", "y"]}]}]`
@@ -249,7 +257,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestDetect(t *testing.T) {
-	for text, want := range map[string]string{own: "go-bench", "BenchmarkA-8 100 5 ns/op\n": "go-bench", "Benchmarks are 100 5 times\n": "", "Benchmark Time CPU\n": "", "pkg: x\nBenchmarkA\n": "go-bench",
+	for text, want := range map[string]string{own: "go-bench", "BenchmarkA-8 100 5 ns/op\n": "go-bench", "Benchmarkgonum_text 1 5 text-bytes\n": "go-bench", "Benchmarks are 100 5 times\n": "", "Benchmark Time CPU\n": "", "pkg: x\nBenchmarkA\n": "go-bench",
 		`{"Time":"x","Action":"run","Test":"TestA"}`: "", "[1]": ""} {
 		f, _, _ := collectors.Detect(collectors.Head{Name: "a", Bytes: []byte(text), Whole: true})
 		if f.Name != want {

@@ -206,9 +206,8 @@ func (r *reader) unit(fields []string) error {
 func (r *reader) result(s string) error {
 	fields := strings.Fields(s)
 	name := fields[0]
-	first, _ := utf8.DecodeRuneInString(name[len("Benchmark"):])
-	if unicode.IsLower(first) || len(fields) < 2 {
-		return nil // a word, or a name whose results come in another line
+	if len(fields) < 2 {
+		return nil // a name whose results come in another line
 	}
 	iterations, _ := strconv.ParseInt(fields[1], 10, 64)
 	if iterations <= 0 {

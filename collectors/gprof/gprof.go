@@ -96,11 +96,10 @@ type reader struct {
 	at      section
 	perCall [2]int // powers of ten of the two columns per call
 	regions map[string]int64
-	flat    map[int64]bool // functions of the flat profile
+	flat    map[int64]bool // functions whose own time is known
 	next    int64
 	entry   entry // of the call graph
 	idle    bool  // no time accumulated
-	flats   bool  // there was a flat profile
 }
 
 func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
@@ -178,7 +177,7 @@ func (r *reader) take(s string, line int) error {
 	case strings.HasPrefix(f, "granularity: each sample hit covers "):
 		return r.out.Put(&datasets.Attribute{Run: runID, Name: "granularity", Value: strings.TrimPrefix(f, "granularity: ")})
 	case strings.HasPrefix(f, "time seconds seconds calls "):
-		r.at, r.flats = flatTable, true
+		r.at = flatTable
 		return r.units(f, line)
 	case strings.HasPrefix(f, "index % time self children called name"), strings.HasPrefix(f, "index %time self descendents called+self name"),
 		strings.HasPrefix(f, "index %time self descendants called/total parents"):

@@ -92,13 +92,14 @@ func (r *reader) flatRow(s string, line int) error {
 	if err != nil {
 		return err
 	}
+	known := r.flat[id] // from a call graph above
 	r.flat[id] = true
 	for i, c := range []struct {
 		metric, unit, rawUnit string
 		exp                   int
 	}{{"% time", "%", "%", 0}, {"cumulative seconds", "s", "seconds", 0}, {"self seconds", "s", "seconds", 0}, {"calls", "", "", 0},
 		{"self per call", "s", unitName(r.perCall[0]), r.perCall[0]}, {"total per call", "s", unitName(r.perCall[1]), r.perCall[1]}} {
-		if texts[i] == "" {
+		if texts[i] == "" || known && c.metric == "self seconds" {
 			continue
 		}
 		if err := r.counter(id, c.metric, texts[i], c.exp, c.unit, c.rawUnit, line); err != nil {
@@ -225,7 +226,10 @@ func (r *reader) primary(s string, line int) error {
 			return err
 		}
 	}
-	if !r.flats && !strings.HasPrefix(name, "<cycle ") { // a cycle as a whole is the sum of its members
+	// A function that was never found running is not in the flat profile. A
+	// cycle as a whole is the sum of its members.
+	if !r.flat[id] && !strings.HasPrefix(name, "<cycle ") {
+		r.flat[id] = true
 		if err := r.counter(id, "self seconds", texts[1], 0, "s", "seconds", line); err != nil {
 			return err
 		}

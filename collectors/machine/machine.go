@@ -1,5 +1,6 @@
 // Package machine is the collector "machine": what this machine is, from
-// package host, and how fast it is, from probes. Out flow a run with the facts
+// package host (and of its GPUs, from package nvml), and how fast its
+// processors are, from probes. Out flow a run with the facts
 // as attributes, a region for each probe, a launch for each time that it was
 // timed, and ceilings.
 //
@@ -20,6 +21,7 @@ import (
 
 	"github.com/rooflab/rooflab/collectors"
 	"github.com/rooflab/rooflab/collectors/host"
+	"github.com/rooflab/rooflab/collectors/nvml"
 	"github.com/rooflab/rooflab/datasets"
 )
 
@@ -59,7 +61,12 @@ func (o *options) collect(ctx context.Context, job collectors.Job, out *collecto
 	if err := out.Put(&m); err != nil {
 		return err
 	}
-	for _, f := range host.Here.Facts() {
+	known := map[string]bool{}
+	for _, f := range append(host.Here.Facts(), nvml.Facts()...) {
+		if known[f.Name] {
+			continue // both know the driver
+		}
+		known[f.Name] = true
 		if err := out.Put(&datasets.Attribute{Run: 1, Name: f.Name, Value: f.Value}); err != nil {
 			return err
 		}

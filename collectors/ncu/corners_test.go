@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rooflab/rooflab/collectors"
 	"github.com/rooflab/rooflab/collectors/parsertest"
 	"github.com/rooflab/rooflab/datasets"
 )
@@ -141,5 +142,17 @@ func TestSummariesAreOfKernels(t *testing.T) {
 	}
 	if len(r.Attributes) != 2 || r.Attributes[0].Value != "(64, 1, 1)" {
 		t.Errorf("sizes: %+v", r.Attributes)
+	}
+}
+
+func TestTheApplicationsLastLineMayLackItsEnd(t *testing.T) {
+	content := "==PROF== Connected to process 7 (/a)\nresidual 3.5, done" + long("k", "a__a.sum|inst|1", "b__b.sum|inst|2")
+	r := parsertest.MustParse(t, "ncu-csv", "glued.csv", content)
+	if len(r.Counters) != 2 || len(r.Launches) != 1 || r.Launches[0].ToolID != "0" || len(r.Warnings) != 0 {
+		t.Errorf("%d counters, launches %+v, warnings %v", len(r.Counters), r.Launches, r.Warnings)
+	}
+	f, sure, err := collectors.Detect(collectors.Head{Name: "glued.csv", Bytes: []byte(content), Whole: true})
+	if err != nil || f.Name != "ncu-csv" || sure != collectors.Certain {
+		t.Errorf("detected as %q (%v, %v)", f.Name, sure, err)
 	}
 }

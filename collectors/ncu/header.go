@@ -83,6 +83,10 @@ func asHeader(line string) *table {
 	if !strings.Contains(line, "Kernel Name") && !strings.Contains(line, "Metric ") && !strings.Contains(line, "Process ") {
 		return nil
 	}
+	// An application's last line without an end runs into the header.
+	if i := strings.Index(line, `"ID",`); i > 0 && line[i-1] != ',' {
+		line = line[i:]
+	}
 	for _, sep := range []byte{',', ';', '\t'} {
 		fields, err := split(line, sep, nil)
 		if err != nil {

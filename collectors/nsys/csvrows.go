@@ -141,7 +141,7 @@ func (s *sheet) region(kind, name string, row []delimited.Cell) (int64, error) {
 		}
 	}
 	if i, ok := t.at["rangeid"]; ok && row[i].Text != "" {
-		s.ranges[row[i].Text] = id
+		s.ranges[strings.Clone(row[i].Text)] = id // not the row that it is part of
 	}
 	return id, nil
 }

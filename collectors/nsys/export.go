@@ -87,6 +87,9 @@ func (e *export) version() error {
 			e.out.Warn(0, 0, "the export does not tell the version of its schema: it is read by the names of its tables and columns")
 			return nil
 		}
+		if e.in.Found() && len(e.db.tables) > 0 && !e.db.has("StringTable") {
+			return &collectors.UnknownError{File: e.in.Name} // folders have databases of all sorts
+		}
 		return &collectors.UnsupportedError{File: e.in.Name, What: what, Hint: hint}
 	}
 	e.read["META_DATA_EXPORT"] = true

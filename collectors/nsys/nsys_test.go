@@ -1,6 +1,7 @@
 package nsys_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -287,6 +288,10 @@ func TestWhatIsNoExportIsRefused(t *testing.T) {
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
+	}
+	var unknown *collectors.UnknownError
+	if _, _, err := collectors.ParseFile(context.Background(), database(t, "CREATE TABLE t (a);"), collectors.Options{Found: true}, &parsertest.Records{}); !errors.As(err, &unknown) {
+		t.Errorf("a database that was found in a folder: %v", err)
 	}
 	if r, err := read(t, "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); CREATE TABLE OSRT_API (start INT, \"end\" INT, nameId INT);"); err != nil || len(r.Warnings) != 2 {
 		t.Errorf("an export without its version: %v, %+v", err, r.Warnings)

@@ -231,3 +231,19 @@ func missing(err error) *collectors.MissingError {
 	}
 	return nil
 }
+
+// Facts describes the GPUs of this machine, as attributes of a run; nothing
+// where there is none, or no driver.
+func Facts() []host.Fact {
+	lib, closeLib, err := open()
+	if err != nil {
+		return nil
+	}
+	defer closeLib()
+	gs, err := gpus(lib, nil)
+	if err != nil {
+		return nil
+	}
+	var m datasets.Machine
+	return describe(lib, gs, &m)
+}

@@ -161,6 +161,21 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
+func TestFactsOfTheGPUs(t *testing.T) {
+	library(t)
+	facts := map[string]string{}
+	for _, f := range Facts() {
+		facts[f.Name] = f.Value
+	}
+	if facts["gpu.0.name"] != "Pretend 100" || facts["gpu.1.compute_capability"] != "9.0" || facts["gpu.0.power.limit"] != "700" || facts["gpu.0.memory"] != "85899345920" {
+		t.Errorf("facts %v", facts)
+	}
+	use(t, filepath.Join(t.TempDir(), "absent.so"))
+	if f := Facts(); len(f) != 0 {
+		t.Errorf("without a driver: %v", f)
+	}
+}
+
 func TestIntegral(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {

@@ -81,6 +81,7 @@ func init() {
 }
 
 func detect(h collectors.Head) collectors.Confidence {
+	noise := 0 // perf's remarks about symbols that it does not find
 	for line := range bytes.Lines(h.Bytes) {
 		s := strings.TrimRight(string(line), "\r\n ")
 		if isTableTitle(s) {
@@ -89,8 +90,10 @@ func detect(h collectors.Head) collectors.Confidence {
 		if strings.HasPrefix(s, "# Samples: ") && strings.Contains(s, " of event ") {
 			return collectors.Certain
 		}
-		if s != "" && s[0] != '#' && !strings.HasPrefix(s, "Warning:") {
-			return collectors.No
+		if s != "" && s[0] != '#' {
+			if noise++; noise > 100 {
+				return collectors.No
+			}
 		}
 	}
 	return collectors.No

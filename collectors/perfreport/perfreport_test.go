@@ -120,6 +120,7 @@ func TestOtherColumns(t *testing.T) {
 		"folded stacks": {"# Samples: 1  of event 'cycles'\n#\n# Overhead  Command  Symbol\n# ........  .......  ......\n#\n    67.31%  w        [.] leaf\n67.31% main;leaf;x;y;z\n",
 			"w||leaf Overhead[cycles] 67.31%\n", "Overhead"},
 		"old":            {"# Events: 1K cycles\n#\n# Overhead  Command  Symbol\n# ........  .......  ......\n#\n    67.31%  w        [.] leaf\n", "w||leaf Overhead[cycles] 67.31%\n", "Overhead"},
+		"remarks before": {"[nvidia] with build id 12 not found, continuing without symbols\n# Samples: 1  of event 'cycles'\n#\n# Overhead  Command  Symbol\n# ........  .......  ......\n#\n    67.31%  w        [.] leaf\n", "w||leaf Overhead[cycles] 67.31%\n", "Overhead"},
 		"no event named": {"# Overhead  Command  Symbol\n# ........  .......  ......\n#\n    67.31%  w        [.] leaf\n", "w||leaf Overhead[] 67.31%\n", "Overhead"},
 	} {
 		r := parsertest.MustParse(t, "perf-report", name, c.text)
@@ -173,6 +174,7 @@ func TestDamagedReportsAreRefusedWithTheirPlace(t *testing.T) {
 		msg       string
 	}{
 		"empty":     {"", 1, 1, "the file is empty"},
+		"no table":  {"# hostname : x\nhello\n", 2, 1, "holds no table"},
 		"no titles": {"    67.31%  w        [.] leaf\n", 1, 1, "the line is in no table"},
 		"no dots":   {"# Overhead  Command  Symbol\n    67.31%  w        [.] leaf\n", 1, 1, "where the columns"},
 		"no number": {"# Overhead  Samples  Symbol\n# ........  .......  ......\n    67.31%  7x       [.] leaf\n", 3, 13, "Samples is no number"},

@@ -73,6 +73,11 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		e.Expected = "the text of perf report --stdio"
 		return e
 	}
+	if r.events == 0 {
+		e := in.Syntax(last, 1, "the text holds no table of perf report")
+		e.Expected, e.Hint = `"# Overhead ..."`, "write the report again without -q"
+		return e
+	}
 	return r.end()
 }
 
@@ -96,7 +101,7 @@ func (r *reader) take(s string, line int) error {
 		}
 	}
 	if r.columns == nil {
-		if r.rows == 0 && r.events == 0 {
+		if first, _, _ := strings.Cut(strings.TrimSpace(s), " "); r.events == 0 && strings.HasSuffix(first, "%") {
 			e := r.in.Syntax(line, 1, "the line is in no table")
 			e.Expected, e.Found, e.Hint = `"# Overhead ..."`, collectors.Quote(s), "write the report again without -q"
 			return e
@@ -225,10 +230,10 @@ func (r *reader) row(cells []string, line int) error {
 		text := cells[i]
 		number, percent := strings.CutSuffix(text, "%")
 		switch {
-		case c.name == "Symbol" || c.name == "IP or Symbol":
+		case c.name == "Symbol" || c.name == "IP or Symbol" || c.name == "Target Symbol": // the latter of branches (-b)
 			level, symbol = splitLevel(text)
 			continue
-		case c.name == "Shared Object" || c.name == "Object" || c.name == "dso":
+		case c.name == "Shared Object" || c.name == "Object" || c.name == "Target Shared Object":
 			module = text
 			continue
 		case c.name == "Command" || c.name == "comm":

@@ -102,7 +102,7 @@ func isNoise(text []byte) bool {
 			return true
 		}
 	}
-	return false
+	return bytes.HasSuffix(text, []byte("continuing without symbols"))
 }
 
 func isIndented(text []byte) bool { return len(text) > 0 && (text[0] == ' ' || text[0] == '\t') }

@@ -215,7 +215,7 @@ func TestFieldsThatPerfPrintsOnDemand(t *testing.T) {
 		"negative ids":       {"swapper -1/0 [000] 1.5: 10 cycles: \n\t ffff126f idle ([kernel.kallsyms])\n\n", 1, "idle", datasets.Some(int64(0)), "cycles"},
 		"blank before stack": {"w 1 1.5: 10 cycles: \n\n\t 126f work (/w)\n\n", 1, "work", datasets.Some(int64(1)), "cycles"},
 		"no stack":           {"w 1 1.5: 10 cycles: \n\nw 1 1.6: 10 cycles: \n\n", 2, "[unknown]", datasets.Some(int64(1)), "cycles"},
-		"noise":              {"Warning:\nProcessed 100 events and lost 1 chunks!\n\nw 1 1.5: 10 cycles: \n\t 126f work (/w)\n\n", 1, "work", datasets.Some(int64(1)), "cycles"},
+		"noise":              {"[nvidia] with build id 12 not found, continuing without symbols\nWarning:\nProcessed 100 events and lost 1 chunks!\n\nw 1 1.5: 10 cycles: \n\t 126f work (/w)\n\n", 1, "work", datasets.Some(int64(1)), "cycles"},
 		"CRLF":               {"w 1 1.5: 10 cycles: \r\n\t 126f work (/w)\r\n\r\n", 1, "work", datasets.Some(int64(1)), "cycles"},
 		"V8":                 {"node 1 1.5: 10 cycles: \n\t 126f LazyCompile:~run /x/a b.js:12 (/tmp/perf-1.map)\n\n", 1, "run", datasets.Some(int64(1)), "cycles"},
 		"V8's builtins":      {"node 1 cycles: \n            13a8 RegExp:[&<> \"\\'] (/tmp/perf-1.map)\n  c6d7 Builtin:A builtin from the snapshot (/tmp/perf-1.map)\n\n", 1, "A builtin from the snapshot/[&<> \"\\']", datasets.Some(int64(1)), "cycles"},

@@ -17,7 +17,9 @@ var (
 )
 
 // checkLegacy compares the totals that a text begins with to the sums of its
-// lines: a text that was cut is else read as a smaller profile.
+// lines: a text that was cut is else read as a smaller profile. In heap
+// profiles, those of everything that was ever allocated may be larger: old
+// lines are left out at times.
 func checkLegacy(in *collectors.Input, out *collectors.Output, data []byte) error {
 	if n := len(data); n > 0 && data[0] != 0 && data[n-1] != '\n' {
 		e := in.Syntax(bytes.Count(data, []byte("\n"))+1, 1, "the last line has no end: it may be cut")
@@ -44,7 +46,7 @@ func checkLegacy(in *collectors.Input, out *collectors.Output, data []byte) erro
 				continue
 			}
 			msg := fmt.Sprintf("the profile begins with a total of %s, and its lines have %d together", text, sums[i])
-			if bytes.Contains(data, []byte("\nMAPPED_LIBRARIES:")) || bytes.Contains(data, []byte("\n# runtime.MemStats")) {
+			if bytes.Contains(data, []byte("\nMAPPED_LIBRARIES:")) || bytes.Contains(data, []byte("\n# runtime.MemStats")) || i > 1 {
 				out.Warn(1, 1, "%s", msg) // what comes after the lines is there
 				break
 			}

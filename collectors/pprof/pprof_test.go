@@ -200,6 +200,10 @@ func TestLegacy(t *testing.T) {
 	if !errors.As(err, &e) || e.Line != 3 || e.Column != 1 || !strings.Contains(e.Msg, "begins with a total of 3, and its lines have 1 together") {
 		t.Errorf("a cut heap profile: %v", err)
 	}
+	r = parsertest.MustParse(t, "pprof-legacy", "p", "heap profile: 3: 96 [9: 999] @ heap/1048576\n1: 32 [2: 64] @ 0x401000 0x402000\n2: 64 [2: 64] @ 0x401010 0x402000\n")
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Msg, "a total of 9, and its lines have 4 together") || len(r.Counters) == 0 {
+		t.Errorf("%v %+v", r.Warnings, r.Counters)
+	}
 	// A CPU profile of 4-byte words: head, one stack three times, end.
 	var b bytes.Buffer
 	for _, w := range []uint32{0, 3, 0, 10000, 0, 3, 2, 0x401000, 0x402000, 0, 1, 0} {

@@ -47,13 +47,15 @@ type parser struct {
 	last []delimited.Cell
 
 	launches map[string]int // by key
-	names    []string       // of the launches that have a key
+	names    []int32        // of the launches that have a key
 	starts   []int64
 	extern   [][2]int64 // times from elsewhere
 	partial  bool       // some launch has no start
 	places   []int64
 	count    int
-	seen     map[string]int // how often a launch had a metric
+	ids      map[string]int32   // of names and metrics
+	texts    []string           // by id
+	seen     map[[2]int32]int32 // how often a launch had a metric
 	regions  map[string]int64
 	run      datasets.Run
 	machine  datasets.Machine
@@ -81,7 +83,7 @@ type Options struct {
 // Table reads a table of dispatches or events into a run.
 func Table(ctx context.Context, in *collectors.Input, out *collectors.Output, opt Options) error {
 	return in.WithFile(func(path string) error {
-		p := &parser{out: out, extern: opt.Times, launches: map[string]int{}, seen: map[string]int{}, regions: map[string]int64{}, warned: map[string]bool{},
+		p := &parser{out: out, extern: opt.Times, launches: map[string]int{}, ids: map[string]int32{}, seen: map[[2]int32]int32{}, regions: map[string]int64{}, warned: map[string]bool{},
 			run:     datasets.Run{ID: runID, Tool: opt.Tool, Status: datasets.RunOK},
 			machine: datasets.Machine{ID: machineID}}
 		if err := p.pass(ctx, in.Name, path); err != nil {
@@ -295,9 +297,9 @@ func (p *parser) add(e *event) error {
 		if place, known = p.launches[e.key]; !known {
 			place = p.count
 			p.launches[e.key] = place
-			p.names = append(p.names, e.name)
-		} else if known && p.names[place] != e.name {
-			err := p.r.Fault(p.last[0], "this dispatch has another kernel than in an earlier row", collectors.Quote(p.names[place]))
+			p.names = append(p.names, p.id32(e.name))
+		} else if p.names[place] != p.id32(e.name) {
+			err := p.r.Fault(p.last[0], "this dispatch has another kernel than in an earlier row", collectors.Quote(p.texts[p.names[place]]))
 			err.Found = collectors.Quote(e.name)
 			return err
 		}
@@ -346,9 +348,9 @@ func (p *parser) add(e *event) error {
 	for _, v := range e.values {
 		instance := v.instance
 		if e.key != "" && instance == "" {
-			k := strconv.FormatInt(id, 10) + " " + v.metric
+			k := [2]int32{int32(id), p.id32(v.metric)}
 			if p.seen[k]++; p.seen[k] > 1 {
-				instance = "#" + strconv.Itoa(p.seen[k])
+				instance = "#" + strconv.Itoa(int(p.seen[k]))
 			}
 		}
 		if err := p.counter(region, id, v, instance); err != nil {
@@ -356,6 +358,18 @@ func (p *parser) add(e *event) error {
 		}
 	}
 	return nil
+}
+
+// id32 numbers texts: what is kept of each row stays small.
+func (p *parser) id32(text string) int32 {
+	id, ok := p.ids[text]
+	if !ok {
+		text = strings.Clone(text) // not the row that it is part of
+		id = int32(len(p.texts))
+		p.ids[text] = id
+		p.texts = append(p.texts, text)
+	}
+	return id
 }
 
 func (p *parser) counter(region, launch int64, v value, instance string) error {
