@@ -30,6 +30,7 @@ type export struct {
 	samples  int64            // of telemetry
 	read     map[string]bool  // tables
 	rows     int
+	gpus     int
 }
 
 // newest is the major version of the schema that is known.
@@ -65,7 +66,7 @@ func (e *export) parse() error {
 		out := e.out
 		out.Warn(0, 0, "nothing was measured: %s", e.run.Error)
 	}
-	if e.machine != (datasets.Machine{ID: machineID}) {
+	if e.gpus > 0 || e.machine != (datasets.Machine{ID: machineID}) {
 		e.run.Machine = machineID
 		if err := e.out.Put(&e.machine); err != nil {
 			return err

@@ -92,7 +92,6 @@ func (e *export) target() error {
 		return err
 	}
 	e.read["TARGET_INFO_GPU"] = true
-	gpus := 0
 	err = e.db.each(e.ctx, "TARGET_INFO_GPU", gpuColumns, "", func(r *record) error {
 		id, _ := r.integer("id")
 		for _, c := range gpuColumns[1:] {
@@ -109,7 +108,7 @@ func (e *export) target() error {
 			minor, _ := r.integer("computeMinor")
 			arch = fmt.Sprintf("cc%d.%d", major, minor)
 		}
-		if gpus++; gpus > 1 {
+		if e.gpus++; e.gpus > 1 {
 			if name := r.text("name"); name != m.GPU {
 				e.out.Warn(0, 0, "there are GPUs of several kinds: the machine is recorded with %q, not %q", m.GPU, name)
 			}

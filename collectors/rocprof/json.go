@@ -89,7 +89,7 @@ type operations struct {
 func parseJSON(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
 	return in.WithFile(func(path string) error {
 		r := &jsonReader{kernels: map[string]string{}, counters: map[string]string{}, agents: map[string]int64{}, names: map[string]operations{},
-			parser: &parser{in: in, out: out, kind: kindKernels, last: []delimited.Cell{{}}, launches: map[string]int{}, ids: map[string]int32{}, seen: map[[2]int32]int32{}, regions: map[string]int64{}, warned: map[string]bool{},
+			parser: &parser{in: in, out: out, kind: kindKernels, last: []delimited.Cell{{}}, launches: map[string]int{}, kernel: map[int]int32{}, ids: map[string]int32{}, seen: map[[2]int32]int32{}, regions: map[string]int64{}, warned: map[string]bool{},
 				run:     datasets.Run{ID: runID, Tool: "rocprof", Status: datasets.RunOK},
 				machine: datasets.Machine{ID: machineID}}}
 		for _, r.emit = range []bool{false, true} {
@@ -388,8 +388,8 @@ func (r *jsonReader) event(domain string, e *jsonEvent) error {
 	if !r.emit {
 		v.name = "" // the names are known when all of the file was seen
 	} else if v.key != "" {
-		if i, ok := r.launches[v.key]; ok && r.texts[r.parser.names[i]] == "" {
-			r.parser.names[i] = r.id32(v.name)
+		if i, ok := r.launches[v.key]; ok && r.texts[r.kernel[i]] == "" {
+			r.kernel[i] = r.id32(v.name)
 		}
 	}
 	return r.add(v)

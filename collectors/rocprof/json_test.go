@@ -71,6 +71,18 @@ func TestJSONOfVersionThree(t *testing.T) {
 	}
 }
 
+// Calls may stand before dispatches, and several processes in one file.
+func TestJSONOfSeveralProcesses(t *testing.T) {
+	one, ok := strings.CutSuffix(strings.TrimPrefix(sdk, `{"rocprofiler-sdk-tool": [`), "]}\n")
+	if !ok {
+		t.Fatal("the text is another")
+	}
+	r := parsertest.MustParse(t, "rocprofv3-json", "x.json", `{"rocprofiler-sdk-tool": [`+one+","+strings.Replace(one, `"pid": 77`, `"pid": 99`, 1)+"]}")
+	if len(r.Launches) != 8 || len(r.Regions) != 3 || r.Launches[7].PID != some(99) || r.Total("SQ_WAVES") != 128 {
+		t.Errorf("%d launches, %d regions, %v", len(r.Launches), len(r.Regions), r.Total("SQ_WAVES"))
+	}
+}
+
 func FuzzJSON(f *testing.F) {
 	parsertest.Fuzz(f, "rocprofv3-json", sdk, `{"rocprofiler-sdk-tool": [{}]}`)
 }

@@ -47,7 +47,7 @@ type parser struct {
 	last []delimited.Cell
 
 	launches map[string]int // by key
-	names    []int32        // of the launches that have a key
+	kernel   map[int]int32  // of the launches that have a key
 	starts   []int64
 	extern   [][2]int64 // times from elsewhere
 	partial  bool       // some launch has no start
@@ -61,6 +61,7 @@ type parser struct {
 	machine  datasets.Machine
 	grid     string
 	timed    bool
+	ceilings bool
 	rows     int
 	warned   map[string]bool
 }
@@ -83,7 +84,7 @@ type Options struct {
 // Table reads a table of dispatches or events into a run.
 func Table(ctx context.Context, in *collectors.Input, out *collectors.Output, opt Options) error {
 	return in.WithFile(func(path string) error {
-		p := &parser{out: out, extern: opt.Times, launches: map[string]int{}, ids: map[string]int32{}, seen: map[[2]int32]int32{}, regions: map[string]int64{}, warned: map[string]bool{},
+		p := &parser{out: out, extern: opt.Times, launches: map[string]int{}, kernel: map[int]int32{}, ids: map[string]int32{}, seen: map[[2]int32]int32{}, regions: map[string]int64{}, warned: map[string]bool{},
 			run:     datasets.Run{ID: runID, Tool: opt.Tool, Status: datasets.RunOK},
 			machine: datasets.Machine{ID: machineID}}
 		if err := p.pass(ctx, in.Name, path); err != nil {
@@ -99,6 +100,7 @@ func Table(ctx context.Context, in *collectors.Input, out *collectors.Output, op
 		}
 		p.describe()
 		if opt.Finish != nil {
+			p.ceilings = len(in.Parts()) > 0 // they may be all that is known of the machine
 			if err := opt.Finish(&p.run, &p.machine); err != nil {
 				return err
 			}
@@ -297,9 +299,9 @@ func (p *parser) add(e *event) error {
 		if place, known = p.launches[e.key]; !known {
 			place = p.count
 			p.launches[e.key] = place
-			p.names = append(p.names, p.id32(e.name))
-		} else if p.names[place] != p.id32(e.name) {
-			err := p.r.Fault(p.last[0], "this dispatch has another kernel than in an earlier row", collectors.Quote(p.texts[p.names[place]]))
+			p.kernel[place] = p.id32(e.name)
+		} else if p.kernel[place] != p.id32(e.name) {
+			err := p.r.Fault(p.last[0], "this dispatch has another kernel than in an earlier row", collectors.Quote(p.texts[p.kernel[place]]))
 			err.Found = collectors.Quote(e.name)
 			return err
 		}
@@ -437,7 +439,7 @@ func (p *parser) finish() error {
 			return err
 		}
 	}
-	if p.machine != (datasets.Machine{ID: machineID}) {
+	if p.ceilings || p.machine != (datasets.Machine{ID: machineID}) {
 		p.run.Machine = machineID
 		if err := p.out.Put(&p.machine); err != nil {
 			return err

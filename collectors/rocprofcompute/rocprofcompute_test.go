@@ -179,6 +179,18 @@ func TestPartsAreImportedWhenNamedAndLeftToTheMainFileWhenFound(t *testing.T) {
 	}
 }
 
+func TestCeilingsWithoutSysinfoAreOfAMachine(t *testing.T) {
+	dir := folder(t)
+	if err := os.Remove(filepath.Join(dir, "sysinfo.csv")); err != nil {
+		t.Fatal(err)
+	}
+	_, r, err := parsertest.ParseFile(t, filepath.Join(dir, "pmc_perf.csv"))
+	if err != nil || len(r.Ceilings) != 5 {
+		t.Fatal(err, r.Ceilings)
+	}
+	parsertest.CheckReferences(t, r)
+}
+
 func TestLongTablesAndLongHeadersAreRead(t *testing.T) {
 	long := `GPU_ID,Dispatch_ID,Grid_Size,Workgroup_Size,LDS_Per_Workgroup,Scratch_Per_Workitem,Arch_VGPR,Accum_VGPR,SGPR,Kernel_Name,Start_Timestamp,End_Timestamp,Kernel_ID,Counter_Name,Counter_Value
 0,0,256,64,0,0,8,0,16,k,10,20,0,SQ_WAVES,4

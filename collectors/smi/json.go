@@ -141,6 +141,7 @@ func (l *log) roofs(d *document, launches *int64, regions map[string]int64) erro
 			if c.v == nil || *c.v <= 0 {
 				continue
 			}
+			l.ceilings = true
 			if err := l.out.Put(&datasets.Ceiling{Machine: machineID, Run: runID, Level: c.level, Value: giga(*c.v), Unit: c.unit, Measured: true, ClockHz: clock, Source: source + c.note}); err != nil {
 				return err
 			}

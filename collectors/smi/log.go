@@ -34,6 +34,8 @@ type log struct {
 	warned  map[string]bool
 	rows    int
 	samples int64
+
+	ceilings bool // there are some of the machine
 }
 
 func newLog(ctx context.Context, in *collectors.Input, out *collectors.Output, format string) *log {
@@ -252,7 +254,7 @@ func (l *log) finish() error {
 }
 
 func (l *log) end() error {
-	if l.machine != (datasets.Machine{ID: machineID}) {
+	if l.ceilings || l.machine != (datasets.Machine{ID: machineID}) {
 		l.run.Machine = machineID
 		if err := l.out.Put(&l.machine); err != nil {
 			return err
