@@ -94,7 +94,7 @@ func text(v any) string {
 var units = map[string]string{
 	"time": "ms", "times": "ms", "compile_time": "ms", "verification_time": "ms", "benchmark_time": "ms", "strategy_time": "ms", "framework_time": "ms",
 	"nvml_energy": "J", "ps_energy": "J", "pwr_energy": "J", "pmt_energy": "J", "nvml_power": "W", "ps_power": "W", "pwr_power": "W",
-	"core_freq": "MHz", "mem_freq": "MHz", "gr_voltage": "mV", "temperature": "°C",
+	"core_freq": "MHz", "pwr_core_freq": "MHz", "mem_freq": "MHz", "gr_voltage": "mV", "temperature": "°C",
 }
 
 // rates are names of users' metrics that are units themselves.
