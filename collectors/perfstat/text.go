@@ -275,8 +275,12 @@ func (t *textReader) row(s string) (row, bool) {
 		w.interval, f = f[0], f[1:]
 	}
 	if len(f) > 0 && !isTextValue(f[0]) {
-		w.partKind, w.part = partOf(f[0])
-		f = f[1:]
+		n := 1
+		for n < len(f) && !isTextValue(f[n]) { // the name of a thread can have spaces
+			n++
+		}
+		w.partKind, w.part = partOf(strings.Join(f[:n], " "))
+		f = f[n:]
 		if len(f) > 2 && digits(f[0]) && isTextValue(f[1]) && w.partKind != "cpu" {
 			w.cpus, f = f[0], f[1:]
 		}
