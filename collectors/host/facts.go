@@ -5,7 +5,34 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
+
+var (
+	devicesMu sync.Mutex
+	devices   []func() []Fact
+)
+
+// RegisterDevices adds a source of facts about devices that a driver's library
+// tells, rather than files: packages that load such libraries register
+// themselves, so that nobody else needs to link them. A source returns nothing
+// where there is no such device.
+func RegisterDevices(source func() []Fact) {
+	devicesMu.Lock()
+	defer devicesMu.Unlock()
+	devices = append(devices, source)
+}
+
+// DeviceFacts is what the registered sources tell of this machine's devices.
+func DeviceFacts() []Fact {
+	devicesMu.Lock()
+	defer devicesMu.Unlock()
+	var all []Fact
+	for _, source := range devices {
+		all = append(all, source()...)
+	}
+	return all
+}
 
 // State is what may change between two runs on the same machine and changes
 // how fast it is: the kernel, the governor, turbo, huge pages, limits.

@@ -1,5 +1,5 @@
 // Package machine is the collector "machine": what this machine is, from
-// package host (and of its GPUs, from package nvml), and how fast its
+// package host, and how fast its
 // processors are, from probes. Out flow a run with the facts
 // as attributes, a region for each probe, a launch for each time that it was
 // timed, and ceilings.
@@ -21,7 +21,6 @@ import (
 
 	"github.com/rooflab/rooflab/collectors"
 	"github.com/rooflab/rooflab/collectors/host"
-	"github.com/rooflab/rooflab/collectors/nvml"
 	"github.com/rooflab/rooflab/datasets"
 )
 
@@ -62,7 +61,7 @@ func (o *options) collect(ctx context.Context, job collectors.Job, out *collecto
 		return err
 	}
 	known := map[string]bool{}
-	for _, f := range append(host.Here.Facts(), nvml.Facts()...) {
+	for _, f := range append(host.Here.Facts(), host.DeviceFacts()...) {
 		if known[f.Name] {
 			continue // both know the driver
 		}

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"math"
 	"os/exec"
 	"reflect"
@@ -193,7 +194,7 @@ func TestFactsAlone(t *testing.T) {
 func TestThreadsGoBack(t *testing.T) {
 	before := runtime.NumGoroutine()
 	boom := []worker{{0, func() (func(int), func(), error) { return nil, nil, exec.ErrNotFound }}}
-	if _, err := measure(t.Context(), boom, 1); err != exec.ErrNotFound {
+	if _, err := measure(t.Context(), boom, 1); !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
 	if after := runtime.NumGoroutine(); after > before {

@@ -6,6 +6,7 @@ package nvidia
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,7 +47,6 @@ const (
 	ncuFix  = "install Nsight Compute (package nsight-compute of NVIDIA's repository, or module load cuda), and put ncu into PATH"
 	nsysFix = "install Nsight Systems (package nsight-systems-cli of NVIDIA's repository, or module load cuda), and put nsys into PATH"
 
-	noGPUFix = "run it where a GPU of NVIDIA is: rooflab collect --list says what this machine can measure"
 	// The driver's module refuses counters to users since 418.43.
 	counterFix = "let users read counters: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d/nvidia.conf, then load the module again; or run as root, or in a container with --cap-add SYS_ADMIN"
 )
@@ -76,23 +76,20 @@ func check(ctx context.Context, tool string, places []string, fix string) error 
 	if _, missing := find(tool, places, fix); missing != nil {
 		return missing
 	}
-	c, err := collectors.LookupCollector("nvml")
-	if err != nil || c.Check == nil {
-		return nil // whether there is a GPU is not known then
+	if m := gpuMissing(ctx); m != nil {
+		return m
 	}
-	return c.Check(ctx)
+	return nil
 }
 
-// gpuMissing says whether this machine has no GPU, as a tool that measured
-// nothing may not.
+// gpuMissing says that this machine has no GPU, nil where it has one, or where
+// nothing is known of it: this program was built without the collector nvml.
 func gpuMissing(ctx context.Context) *collectors.MissingError {
-	c, err := collectors.LookupCollector("nvml")
-	if err != nil || c.Check == nil {
-		return nil
-	}
-	err = c.Check(ctx)
-	if m, ok := err.(*collectors.MissingError); ok {
-		return m
+	for _, c := range collectors.Collectors() {
+		var m *collectors.MissingError
+		if c.Name == "nvml" && errors.As(c.Check(ctx), &m) {
+			return m
+		}
 	}
 	return nil
 }

@@ -177,10 +177,10 @@ var reasons = []struct {
 
 // describe completes the machine by the first GPU and returns facts of all.
 func describe(d *driver, gs []*gpu, m *datasets.Machine) []host.Fact {
-	var facts []host.Fact
+	var found []host.Fact
 	add := func(name, value string) {
 		if value != "" {
-			facts = append(facts, host.Fact{Name: name, Value: value})
+			found = append(found, host.Fact{Name: name, Value: value})
 		}
 	}
 	m.Driver = text(d.driverVer)
@@ -220,7 +220,7 @@ func describe(d *driver, gs []*gpu, m *datasets.Machine) []host.Fact {
 			m.GPU, m.Arch, m.Units, m.ClockHz, m.MemHz, m.MemBytes = one.GPU, one.Arch, one.Units, one.ClockHz, one.MemHz, one.MemBytes
 		}
 	}
-	return facts
+	return found
 }
 
 // missing returns err as what is missing, nil where it is another error.
@@ -232,9 +232,9 @@ func missing(err error) *collectors.MissingError {
 	return nil
 }
 
-// Facts describes the GPUs of this machine, as attributes of a run; nothing
+// facts describes the GPUs of this machine, as attributes of a run; nothing
 // where there is none, or no driver.
-func Facts() []host.Fact {
+func facts() []host.Fact {
 	lib, closeLib, err := open()
 	if err != nil {
 		return nil

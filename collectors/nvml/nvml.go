@@ -28,11 +28,13 @@ import (
 	"time"
 
 	"github.com/rooflab/rooflab/collectors"
+	"github.com/rooflab/rooflab/collectors/host"
 	"github.com/rooflab/rooflab/collectors/process"
 	"github.com/rooflab/rooflab/datasets"
 )
 
 func init() {
+	host.RegisterDevices(facts)
 	collectors.RegisterCollector(collectors.Collector{
 		Name:    "nvml",
 		About:   "power, energy, clocks, memory, temperature and throttling of NVIDIA's GPUs while a command runs",

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rooflab/rooflab/collectors"
+	"github.com/rooflab/rooflab/collectors/host"
 	"github.com/rooflab/rooflab/collectors/parsertest"
 	"github.com/rooflab/rooflab/datasets"
 )
@@ -164,14 +165,14 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 func TestFactsOfTheGPUs(t *testing.T) {
 	library(t)
 	facts := map[string]string{}
-	for _, f := range Facts() {
+	for _, f := range host.DeviceFacts() {
 		facts[f.Name] = f.Value
 	}
 	if facts["gpu.0.name"] != "Pretend 100" || facts["gpu.1.compute_capability"] != "9.0" || facts["gpu.0.power.limit"] != "700" || facts["gpu.0.memory"] != "85899345920" {
 		t.Errorf("facts %v", facts)
 	}
 	use(t, filepath.Join(t.TempDir(), "absent.so"))
-	if f := Facts(); len(f) != 0 {
+	if f := host.DeviceFacts(); len(f) != 0 {
 		t.Errorf("without a driver: %v", f)
 	}
 }

@@ -28,11 +28,11 @@ func permitted(s host.System, root bool) *collectors.MissingError {
 	if err != nil {
 		return &collectors.MissingError{Status: datasets.RunUnavailable, What: "this kernel has no performance events: /proc/sys/kernel/perf_event_paranoid is not there", Fix: "use a kernel with CONFIG_PERF_EVENTS"}
 	}
-	level, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil || level <= 2 || root || capable(s) {
-		return nil
+	// A text that is no number refuses nothing: perf itself will say.
+	if level, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && level > 2 && !root && !capable(s) {
+		return &collectors.MissingError{Status: datasets.RunDenied, What: fmt.Sprintf("kernel.perf_event_paranoid is %d: users may not count events", level), Fix: permissionFix}
 	}
-	return &collectors.MissingError{Status: datasets.RunDenied, What: fmt.Sprintf("kernel.perf_event_paranoid is %d: users may not count events", level), Fix: permissionFix}
+	return nil
 }
 
 // capable looks for CAP_PERFMON (38) or CAP_SYS_ADMIN (21) among the effective
