@@ -12,7 +12,7 @@ import (
 type cubin struct {
 	sm        int // compute capability, 86 for 8.6
 	functions map[string]*machineCode
-	ptx       []ptxLine
+	ptx       map[string]ptxCode // by function
 }
 
 // machineCode is one function's.
@@ -41,7 +41,7 @@ func readCubin(b []byte) (c *cubin, fault string) {
 	if len(f.Sections) > maxSections {
 		return nil, "too many sections"
 	}
-	c = &cubin{sm: elfCapability(b), functions: map[string]*machineCode{}}
+	c = &cubin{sm: elfCapability(b), functions: map[string]*machineCode{}, ptx: map[string]ptxCode{}}
 	symbols, err := f.Symbols()
 	if err != nil {
 		return nil, err.Error()
@@ -73,7 +73,9 @@ func readCubin(b []byte) (c *cubin, fault string) {
 	for _, s := range f.Sections {
 		if strings.HasPrefix(s.Name, ".nv_debug_ptx_txt") && s.Type == elf.SHT_PROGBITS {
 			if data, err := content(s); err == nil {
-				c.ptx = append(c.ptx, splitPTX(data, "\x00")...)
+				for name, code := range readPTX(string(data), "\x00") {
+					c.ptx[name] = code
+				}
 			}
 		}
 	}
@@ -109,31 +111,51 @@ func elfCapability(b []byte) int {
 	return int(flags & 0xff)
 }
 
-// ptxLine is a line of PTX, numbered within its module.
-type ptxLine struct {
-	number int
-	text   string
-	entry  string // the function that it is part of
+// ptxCode is the PTX of a function: its lines, which end with end, and the
+// number of the first within its module.
+type ptxCode struct {
+	text, end string
+	first     int
 }
 
-// splitPTX cuts PTX into lines and finds the function of each.
-func splitPTX(text []byte, end string) []ptxLine {
-	var lines []ptxLine
-	entry, depth, opened := "", 0, false
-	for i, s := range strings.Split(string(text), end) {
-		if name, ok := ptxFunction(s); ok && depth == 0 {
-			entry, opened = name, false
+// lines calls f with each line that is not blank.
+func (c ptxCode) lines(f func(number int, line string) error) error {
+	rest := c.text
+	for n := c.first; rest != ""; n++ {
+		line, more, _ := strings.Cut(rest, c.end)
+		rest = more
+		if strings.TrimSpace(line) == "" {
+			continue
 		}
-		depth += strings.Count(s, "{") - strings.Count(s, "}")
-		opened = opened || strings.Contains(s, "{")
-		if strings.TrimSpace(s) != "" {
-			lines = append(lines, ptxLine{i + 1, s, entry})
-		}
-		if entry != "" && (opened && depth <= 0 || !opened && strings.HasSuffix(strings.TrimSpace(s), ";")) {
-			entry, depth, opened = "", 0, false
+		if err := f(n, line); err != nil {
+			return err
 		}
 	}
-	return lines
+	return nil
+}
+
+// readPTX finds the functions in a module's PTX.
+func readPTX(text, end string) map[string]ptxCode {
+	found := map[string]ptxCode{}
+	entry, begin, first, depth, opened := "", 0, 0, 0, false
+	for n, at := 1, 0; at < len(text); n++ {
+		line, _, _ := strings.Cut(text[at:], end)
+		next := min(at+len(line)+len(end), len(text))
+		if name, ok := ptxFunction(line); ok && depth == 0 {
+			entry, begin, first, opened = name, at, n, false
+		}
+		depth += strings.Count(line, "{") - strings.Count(line, "}")
+		opened = opened || strings.Contains(line, "{")
+		declared := !opened && strings.HasSuffix(strings.TrimSpace(line), ";")
+		if entry != "" && (opened && depth <= 0 || declared) {
+			if !declared {
+				found[entry] = ptxCode{text[begin:next], end, first}
+			}
+			entry, depth, opened = "", 0, false
+		}
+		at = next
+	}
+	return found
 }
 
 // ptxFunction is the name of the function that a line of PTX begins.

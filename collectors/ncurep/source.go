@@ -13,7 +13,7 @@ type source struct {
 	reference uint64
 	sm        int
 	code      *cubin // nil where there is no binary
-	ptx       []ptxLine
+	ptx       map[string]ptxCode
 	files     map[string]string
 	functions []loaded // by address
 }
@@ -34,7 +34,7 @@ func (p *parser) source(m message) error {
 		case 3:
 			m, err := p.message(fd, "a module's PTX")
 			if text := string(m.b); err == nil && strings.Contains(text, ".version") && strings.Contains(text, ".target") {
-				s.ptx = splitPTX(m.b, "\n")
+				s.ptx = readPTX(text, "\n")
 			}
 			return err
 		case 4:
@@ -220,20 +220,13 @@ func (p *parser) putCode(fn *function, offset uint64, c *datasets.Code) error {
 // putPTX puts the lines of PTX that are a function's. Line is the number
 // within the module's PTX.
 func (p *parser) putPTX(fn *function, name string, s *source) error {
-	lines := s.ptx
-	if lines == nil && s.code != nil {
-		lines = s.code.ptx
+	code, ok := s.ptx[name]
+	if !ok && s.code != nil {
+		code = s.code.ptx[name]
 	}
-	for _, l := range lines {
-		if l.entry != name {
-			continue
-		}
-		rec := datasets.Code{ISA: "ptx", Text: l.text, Line: datasets.Some(int64(l.number)), Opcode: ptxOpcode(l.text)}
-		if err := p.putCode(fn, 0, &rec); err != nil {
-			return err
-		}
-	}
-	return nil
+	return code.lines(func(number int, line string) error {
+		return p.putCode(fn, 0, &datasets.Code{ISA: "ptx", Text: line, Line: datasets.Some(int64(number)), Opcode: ptxOpcode(line)})
+	})
 }
 
 // ptxOpcode is the instruction of a line of PTX, "" where it is none.
