@@ -23,8 +23,10 @@
 // inputs are there (perf's own can be wrong by a factor of 1000):
 // "insn per cycle", "CPUs utilized", "GHz" (in Hz), "rate" (per second of the
 // clock), "of all branches" and the like (in %). Elapsed, user and system time
-// are the counters duration_time, user_time and system_time, perf's names for
-// them.
+// are the counters duration_time, user_time and system_time, as perf names them.
+// Metrics that perf prints in groups (TopdownL1) have the group as their
+// instance. A summary of all intervals is one more launch, with the attribute
+// summary.
 package perfstat
 
 import (
