@@ -17,6 +17,11 @@
 // No parser panics, and none makes up a value: what a tool did not measure has
 // a status instead.
 //
+// Live collectors measure now instead: each is a Collector, which `rooflab
+// collect` and Collect run over a Job. Gather keeps what it emits until it is
+// whole, Gathered.Store writes it in one transaction. Package process runs the
+// measured command and kills it whole; package host tells on which machine.
+//
 // A program that reads profiles imports the formats that it wants, or all:
 //
 //	import _ "github.com/rooflab/rooflab/collectors/all"
