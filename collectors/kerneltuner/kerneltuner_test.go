@@ -109,7 +109,6 @@ var hub = []struct {
 }{
 	{"convolution_milo-A100.json.gz", 4362, 155, 6, 9618.212226247415},
 	{"convolution_milo-W6600.json.gz", 4362, 0, 0, 345510.96354531497},
-	{"dedispersion_milo-A100.json.gz", 11130, 0, 0, 832920.8073852062},
 }
 
 const hubHow = "python3: json.load, Counter of the times that are strings, math.fsum of the others"
