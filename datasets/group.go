@@ -143,7 +143,7 @@ func (g *group) put(p *Profile, o *Outcome) error {
 	im.ids, im.head, im.counts, im.runs = im.top, head{}, map[string]int64{}, nil
 	if fault := whole(p.Records); fault != nil {
 		o.Err = fmt.Errorf("importing %s: %w", p.Artefact.Path, fault)
-		return nil //nolint:nilerr // it is the profile's error, and no reason to end the others
+		return nil // it is the profile's error, and no reason to end the others
 	}
 	for _, r := range p.Records {
 		if err := im.Put(r); err != nil {

@@ -28,6 +28,7 @@ func queryCommand() *cobra.Command {
 		Long: `Ask a store in SQL (DuckDB's). - reads the SQL from standard input.
 
 The tables are: ` + strings.Join(datasets.Tables, ", ") + `.
+The view provenance says which file each run came from.
 The result is an aligned table on a terminal and CSV elsewhere, unless --format
 says otherwise. NULL is empty in CSV, null in JSON, NULL in the table. The
 store is opened for reading only; several processes may do so at a time.`,
