@@ -392,7 +392,12 @@ func (r *jsonReader) event(domain string, e *jsonEvent) error {
 			r.kernel[i] = r.id32(v.name)
 		}
 	}
-	return r.add(v)
+	err := r.add(v)
+	var syntax *collectors.SyntaxError
+	if errors.As(err, &syntax) && syntax.Line == 0 { // the row's place, which JSON has not
+		syntax.Line, syntax.Column = r.j.Place(r.j.InputOffset())
+	}
+	return err
 }
 
 // named returns kind, module and name of an event that is no dispatch.
