@@ -43,7 +43,7 @@
 // they run beside them: the attribute correlation joins a kernel with the
 // cudaLaunchKernel within its operator. Ranges of the CUPTI range profiler have
 // counters, and no duration: Kineto divides the time of the recording by their
-// number.
+// number. An event of TensorFlow or JAX with kernel_details is a kernel.
 package chrometrace
 
 import (

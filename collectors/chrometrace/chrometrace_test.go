@@ -274,6 +274,18 @@ func TestKernelsAndOperators(t *testing.T) {
 	}
 }
 
+func TestKernelsOfTensorFlowAndJAX(t *testing.T) {
+	r := parse(t, `{"displayTimeUnit":"ns","traceEvents":[{"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:GPU:0"}},
+{"ph":"X","pid":1,"tid":14,"ts":5.5,"dur":2.25,"name":"loop_add_fusion","args":{"hlo_op":"add.1","kernel_details":"regs:18 static_shared:16 dynamic_shared:1024 grid:4,2,1 block:128,1,1 occ_pct:50"}}]}`)
+	l := r.Launches[0]
+	if g := r.Regions[0]; g.Kind != datasets.KindKernel || l.Regs.V != 18 || l.Smem.V != 1040 || l.Grid[1].V != 2 || l.Block[0].V != 128 || l.DurNs.V != 2250 {
+		t.Errorf("%+v of %+v", l, g)
+	}
+	if got := attribute("process_name[1]")(r); got != "/device:GPU:0" {
+		t.Error(got)
+	}
+}
+
 func TestDevicesAndMemory(t *testing.T) {
 	r := parse(t, `[{"ph":"X","cat":"gpu_memcpy","name":"copy","pid":0,"tid":7,"ts":10,"dur":10,"args":{"device":0,"stream":7,"bytes":64}},
 {"ph":"X","cat":"cuda_sync","name":"wait","pid":0,"tid":7,"ts":15,"dur":9,"args":{"device":0,"stream":7}},

@@ -1,6 +1,7 @@
 package chrometrace
 
 import (
+	"bytes"
 	"fmt"
 	"sort"
 	"strconv"
@@ -166,6 +167,9 @@ func (n *nester) regionOf(parent int64, e *event) (*region, error) {
 	n.byID = append(n.byID, r)
 	raw, cat := n.names.list[e.name], n.cats.list[e.cat]
 	kind, short := classify(cat, raw)
+	if bytes.Contains(e.args, []byte(`"kernel_details"`)) { // TensorFlow and JAX name no category
+		kind, short = datasets.KindKernel, collectors.ShortName(raw)
+	}
 	g := datasets.Region{ID: r.id, Run: runID, Parent: parent, Kind: kind, Raw: raw, Short: short, Order: datasets.Some(r.id - 1)}
 	if strings.HasPrefix(raw, "_Z") {
 		g.Mangled = raw

@@ -122,6 +122,9 @@ func (n *nester) column(l *datasets.Launch, gpu bool, key string, v []byte) bool
 		dst = &l.Regs
 	case "shared memory":
 		dst = &l.Smem
+	case "kernel_details":
+		kernelDetails(l, text(v))
+		return false // what else it says is kept
 	case "grid", "block":
 		if !gpu {
 			return false
@@ -158,6 +161,30 @@ func (n *nester) column(l *datasets.Launch, gpu bool, key string, v []byte) bool
 	}
 	*dst = datasets.Some(k)
 	return true
+}
+
+// kernelDetails reads what TensorFlow and JAX say of a kernel:
+// "regs:32 static_shared:0 dynamic_shared:1024 grid:4,1,1 block:128,1,1 occ_pct:50".
+func kernelDetails(l *datasets.Launch, s string) {
+	for _, part := range strings.Fields(s) {
+		key, value, _ := strings.Cut(part, ":")
+		var n [3]datasets.Null[int64]
+		texts := strings.Split(value, ",")
+		for i, t := range texts[:min(3, len(texts))] {
+			v, err := strconv.ParseInt(t, 10, 64)
+			n[i] = datasets.Null[int64]{V: v, Valid: err == nil}
+		}
+		switch {
+		case key == "regs":
+			l.Regs = n[0]
+		case (key == "static_shared" || key == "dynamic_shared") && n[0].Valid:
+			l.Smem = datasets.Some(l.Smem.V + n[0].V)
+		case key == "grid" && len(texts) == 3:
+			l.Grid = n
+		case key == "block" && len(texts) == 3:
+			l.Block = n
+		}
+	}
 }
 
 // number emits a counter.
