@@ -54,8 +54,8 @@ func flags(fs *flag.FlagSet) func(context.Context, collectors.Job, *collectors.O
 	fs.Var(&s.expect, "expect", "what an output must be, `NAME=CHECK`: all=V, sum=V~TOLERANCE or sha256=HEX")
 	fs.StringVar(&s.options, "options", "", "build `options`, -cl-fast-relaxed-math -DTILE=16")
 	fs.StringVar(&s.job, "job", "", "JSON `file` with many launches, instead of the flags above")
-	fs.IntVar(&s.warmup, "warmup", 2, "launches before those that are timed")
-	fs.IntVar(&s.repeats, "repeats", 10, "launches that are timed")
+	fs.IntVar(&s.warmup, "warmup", -1, "launches before those that are timed, also where a job file says another `number` (2 where nothing says)")
+	fs.IntVar(&s.repeats, "repeats", 0, "launches that are timed, also where a job file says another `number` (10 where nothing says)")
 	fs.DurationVar(&s.timeout, "timeout", 2*time.Minute, "how long one launch or build may take")
 	fs.StringVar(&s.platform, "platform", "", "take a platform whose name contains this `text`")
 	fs.StringVar(&s.device, "device", "", "take a device whose name contains this `text`; without it the first GPU, else the first device")
@@ -63,8 +63,18 @@ func flags(fs *flag.FlagSet) func(context.Context, collectors.Job, *collectors.O
 	return s.collect
 }
 
+// What is done where neither flags nor a job file say.
+var fewWarmup, fewRepeats = 2, 10
+
 // programs reads what the flags name.
 func (s *settings) programs() ([]program, error) {
+	var set struct{ warmup, repeats *int } // what the command line says goes before the job file
+	if s.warmup >= 0 {
+		set.warmup = &s.warmup
+	}
+	if s.repeats != 0 {
+		set.repeats = &s.repeats
+	}
 	if s.timeout <= 0 {
 		return nil, errors.New("--timeout must be above 0")
 	}
@@ -72,7 +82,7 @@ func (s *settings) programs() ([]program, error) {
 		if s.source != "" || s.kernel != "" || s.global != "" || s.local != "" || len(s.args)+len(s.expect) > 0 || s.options != "" {
 			return nil, errors.New("--job goes without --source, --kernel, --global, --local, --arg, --expect and --options: the file says all that")
 		}
-		return readJob(s.job, s.warmup, s.repeats)
+		return readJob(s.job, set.warmup, set.repeats)
 	}
 	if s.source == "" || s.kernel == "" || s.global == "" {
 		return nil, errors.New("--source, --kernel and --global are needed, or --job")
@@ -81,7 +91,7 @@ func (s *settings) programs() ([]program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the source: %w", err)
 	}
-	l := launchSpec{Kernel: s.kernel, Global: s.global, Local: s.local, Args: s.args, Warmup: &s.warmup, Repeats: &s.repeats, Expect: map[string]string{}}
+	l := launchSpec{Kernel: s.kernel, Global: s.global, Local: s.local, Args: s.args, Warmup: first(set.warmup, &fewWarmup), Repeats: first(set.repeats, &fewRepeats), Expect: map[string]string{}}
 	for _, e := range s.expect {
 		name, check, ok := strings.Cut(e, "=")
 		if !ok {
@@ -100,7 +110,7 @@ func (s *settings) collect(ctx context.Context, job collectors.Job, out *collect
 	if err != nil {
 		return fmt.Errorf("collecting with opencl: %w", err)
 	}
-	e := &emitter{out: out, machine: host.Machine()}
+	e := &emitter{out: out, machine: host.Machine(), state: host.Here.State()}
 	for i, p := range ps {
 		fmt.Fprintf(job.Log, "%d/%d %s %s: %d configurations\n", i+1, len(ps), p.Path, p.Options, len(p.Launches))
 		missing, err := s.program(ctx, job, e, p)

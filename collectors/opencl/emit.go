@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rooflab/rooflab/collectors"
+	"github.com/rooflab/rooflab/collectors/host"
 	"github.com/rooflab/rooflab/datasets"
 )
 
@@ -20,6 +21,7 @@ import (
 type emitter struct {
 	out     *collectors.Output
 	machine datasets.Machine
+	state   []host.Fact
 
 	machinePut                bool
 	runs, regions, launches   int64
@@ -357,6 +359,11 @@ func (e *emitter) end() error {
 		e.run.Error = e.faults[0]
 		if n := len(e.faults) - 1; n > 0 {
 			e.run.Error += fmt.Sprintf("; and %d more failures", n)
+		}
+	}
+	for _, f := range e.state {
+		if err := e.attribute(0, 0, f.Name, f.Value); err != nil {
+			return err
 		}
 	}
 	return e.out.Put(&e.run)

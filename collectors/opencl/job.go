@@ -65,8 +65,9 @@ type launch struct {
 // maxLaunches bounds what a sweep can grow to.
 const maxLaunches = 100_000
 
-// readJob reads a job file and the sources that it names.
-func readJob(path string, warmup, repeats int) ([]program, error) {
+// readJob reads a job file and the sources that it names. warmup and repeats
+// go before what the file says, where they are not nil.
+func readJob(path string, warmup, repeats *int) ([]program, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the job file: %w", err)
@@ -89,7 +90,7 @@ func readJob(path string, warmup, repeats int) ([]program, error) {
 			return nil, fmt.Errorf("%s: programs[%d]: %w", path, i, err)
 		}
 		for j, l := range p.Launches {
-			l.Warmup, l.Repeats = first(l.Warmup, f.Warmup, &warmup), first(l.Repeats, f.Repeats, &repeats)
+			l.Warmup, l.Repeats = first(warmup, l.Warmup, f.Warmup, &fewWarmup), first(repeats, l.Repeats, f.Repeats, &fewRepeats)
 			if ps, err = l.expand(ps, program{Path: p.Source, Source: string(source), Options: p.Options}, filepath.Dir(path)); err != nil {
 				return nil, fmt.Errorf("%s: programs[%d].launches[%d]: %w", path, i, j, err)
 			}

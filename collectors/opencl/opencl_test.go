@@ -311,7 +311,7 @@ func TestWhatCannotBeRunIsSaidBeforeAnythingRuns(t *testing.T) {
 		{append(base, "--arg", "raw:0"), "two hexadecimal digits"},
 		{append(base, "--arg", "local:0"), "number of bytes above 0"},
 		{append(base, "--local", "16,16"), "as many dimensions"},
-		{append(base, "--repeats", "0"), "0 repeats"},
+		{append(base, "--repeats", "-3"), "-3 repeats"},
 		{append(base, "--expect", "y=all=1"), "no output has this name"},
 		{append(base, "--job", "j.json"), "--job goes without"},
 		{[]string{"--job", writeJob(t, `{"programs": [{"sauce": 1}]}`)}, `unknown field "sauce"`},
