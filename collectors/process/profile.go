@@ -18,15 +18,18 @@ type Profile struct {
 	Subject  *Subject
 	Runs     []*datasets.Run // in Records: change them before Put
 	Records  []datasets.Record
+	gpus     map[int64]bool // machines of Records
 	warnings []collectors.Warning
 }
 
 // Read reads files that a tool wrote about the subject with the formats that
-// are registered. Their machine becomes the subject's. format is the name of
-// the format, or "" to detect it.
+// are registered. Their machine becomes the subject's, unless it tells of a
+// GPU, of which the tool knows more. format is the name of the format, or ""
+// to detect it.
 func (s *Subject) Read(ctx context.Context, format string, files ...string) (*Profile, error) {
 	p := &Profile{Subject: s}
-	m := &collectors.Merge{To: p, Machine: s.Machine.ID}
+	m := &collectors.Merge{To: p}
+	m.Reserve("machine", s.Machine.ID)
 	for _, f := range files {
 		m.Next()
 		_, warnings, err := collectors.ParseFile(ctx, f, collectors.Options{Format: format}, m)
@@ -40,18 +43,51 @@ func (s *Subject) Read(ctx context.Context, format string, files ...string) (*Pr
 
 // Put keeps a record.
 func (p *Profile) Put(r datasets.Record) error {
-	if run, ok := r.(*datasets.Run); ok {
-		p.Runs = append(p.Runs, run)
+	switch v := r.(type) {
+	case *datasets.Run:
+		p.Runs = append(p.Runs, v)
+	case *datasets.Machine:
+		if v.GPU == "" {
+			return nil
+		}
+		if p.gpus == nil {
+			p.gpus = map[int64]bool{}
+		}
+		p.gpus[v.ID] = true
+		own := p.Subject.Machine
+		v.Host, v.CPU = own.Host, own.CPU
+		if v.Driver == "" {
+			v.Driver = own.Driver
+		}
 	}
 	p.Records = append(p.Records, r)
 	return nil
 }
 
-// Write writes the machine and what was read, each run completed with what is
-// known of the subject.
+// Write writes what was read, and the subject's machine where a run is of it,
+// each run completed with what is known of the subject.
 func (p *Profile) Write(out *collectors.Output, started time.Time) error {
-	if err := out.Put(&p.Subject.Machine); err != nil {
-		return err
+	// A record may come before the machine that it names, so that what each is
+	// about is known only now.
+	own := p.Subject.Machine.ID
+	used := false
+	machine := func(id *int64) {
+		if !p.gpus[*id] {
+			*id, used = own, true
+		}
+	}
+	for _, r := range p.Records {
+		switch v := r.(type) {
+		case *datasets.Run:
+			machine(&v.Machine)
+		case *datasets.Ceiling:
+			machine(&v.Machine)
+		}
+	}
+	if used {
+		if err := out.Put(&p.Subject.Machine); err != nil {
+			return err
+		}
 	}
 	for _, run := range p.Runs {
 		p.Subject.Complete(run, started)
