@@ -13,10 +13,11 @@ func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 // metric is one of a result, as it is in the file.
 type metric struct {
-	name      string
-	total     value
-	category  uint64
-	instances []field // still to be read
+	name     string
+	total    value
+	category uint64
+	body     message // instances are read when they are wanted: a file may hold millions
+	n        int     // of instances
 }
 
 // series is the category of metrics that are sampled over time.
@@ -27,7 +28,10 @@ const stalls = "smsp__pcsamp_warps_issue_stalled_"
 
 func (p *parser) metric(fd field) (m metric, err error) {
 	named := false
-	err = p.eachIn(fd, "a metric", func(fd field) error {
+	if m.body, err = p.message(fd, "a metric"); err != nil {
+		return m, err
+	}
+	err = p.each(m.body, func(fd field) error {
 		switch fd.num {
 		case 1:
 			i := uint64(0)
@@ -42,7 +46,7 @@ func (p *parser) metric(fd field) (m metric, err error) {
 			m.total, err = p.value(fd, "a metric's value")
 			return err
 		case 3:
-			m.instances = append(m.instances, fd)
+			m.n++
 		case 4:
 			return p.number(fd, &m.category)
 		}
@@ -57,76 +61,104 @@ func (p *parser) metric(fd field) (m metric, err error) {
 // instance is one instance of a metric.
 type instance struct {
 	id, value value
-	more      []value
+	body      message // more values, field 3
+	more      bool
 }
 
-func (p *parser) instance(fd field) (i instance, err error) {
-	err = p.eachIn(fd, "an instance of a metric", func(fd field) error {
-		var err error
-		switch fd.num {
-		case 1:
-			i.id, err = p.value(fd, "what an instance belongs to")
-		case 2:
-			i.value, err = p.value(fd, "an instance's value")
-		case 3:
-			var v value
-			v, err = p.value(fd, "an instance's values")
-			i.more = append(i.more, v)
+// eachInstance calls f with the instances of a metric.
+func (p *parser) eachInstance(m *metric, f func(instance) error) error {
+	return p.each(m.body, func(fd field) error {
+		if fd.num != 3 {
+			return nil
 		}
-		return err
+		i := instance{}
+		var err error
+		if i.body, err = p.message(fd, "an instance of a metric"); err != nil {
+			return err
+		}
+		err = p.each(i.body, func(fd field) (err error) {
+			switch fd.num {
+			case 1:
+				i.id, err = p.value(fd, "what an instance belongs to")
+			case 2:
+				i.value, err = p.value(fd, "an instance's value")
+			case 3:
+				i.more = true
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return f(i)
 	})
-	return i, err
 }
 
 // putMetric puts a metric of a result: its counters, samples over time, or
 // PC samples.
 func (p *parser) putMetric(r *result, m *metric) error {
 	unit, exp10 := unitOf(m.name)
-	all := make([]instance, len(m.instances))
-	for i, fd := range m.instances {
-		var err error
-		if all[i], err = p.instance(fd); err != nil {
-			return err
-		}
-	}
 	if m.category == series && !strings.HasPrefix(m.name, "profiler__") {
-		if err := p.putSeries(m.name, unit, exp10, all); err != nil {
+		if err := p.eachInstance(m, func(i instance) error { return p.putReading(m.name, unit, exp10, i) }); err != nil {
 			return err
 		}
-		if m.total.kind == none && len(all) > 0 {
+		if m.total.kind == none && m.n > 0 {
 			return nil // a rate has no sum over time
 		}
 		return p.putCounter(r, m.name, "", m.total, unit, exp10)
 	}
-	if len(all) == 1 && len(all[0].more) == 0 {
-		switch only := all[0].value; {
-		case only.kind == textual && m.total.kind != textual: // the number is no more than a count of it
-			return p.putCounter(r, m.name, "", only, unit, exp10)
-		case only == m.total && all[0].id.u == 0:
-			all = nil
+	if m.n == 1 {
+		alone, err := p.alone(m)
+		switch {
+		case err != nil:
+			return err
+		case alone.kind != none:
+			return p.putCounter(r, m.name, "", alone, unit, exp10)
 		}
 	}
 	if err := p.putCounter(r, m.name, "", m.total, unit, exp10); err != nil {
 		return err
 	}
 	if strings.HasPrefix(m.name, stalls) {
-		return p.collectStalls(r, m.name, all)
+		return p.eachInstance(m, func(i instance) error { return r.keepStall(m.name, i) })
 	}
-	for i := range all {
-		name := p.instanceName(r, m.name, all[i].id)
+	n := 0
+	return p.eachInstance(m, func(i instance) error {
+		name := p.instanceName(r, m.name, i.id)
 		if name == "" {
-			name = fmt.Sprint(i)
+			name = fmt.Sprint(n)
 		}
-		if err := p.putCounter(r, m.name, name, all[i].value, unit, exp10); err != nil {
+		n++
+		if err := p.putCounter(r, m.name, name, i.value, unit, exp10); err != nil || !i.more {
 			return err
 		}
-		for k, v := range all[i].more {
-			if err := p.putCounter(r, m.name, fmt.Sprintf("%s/%d", name, k), v, unit, exp10); err != nil {
+		k := 0
+		return p.each(i.body, func(fd field) error {
+			if fd.num != 3 {
+				return nil
+			}
+			v, err := p.value(fd, "an instance's values")
+			if err != nil {
 				return err
 			}
+			k++
+			return p.putCounter(r, m.name, fmt.Sprintf("%s/%d", name, k-1), v, unit, exp10)
+		})
+	})
+}
+
+// alone is the value of a metric whose only instance is the metric itself:
+// the same value again, or a text whose number is no more than a count of it.
+func (p *parser) alone(m *metric) (v value, err error) {
+	err = p.eachInstance(m, func(i instance) error {
+		switch {
+		case i.more:
+		case i.value.kind == textual && m.total.kind != textual, i.value == m.total && i.id.u == 0:
+			v = i.value
 		}
-	}
-	return nil
+		return nil
+	})
+	return v, err
 }
 
 // instanceName is what an instance belongs to, in words.
@@ -166,25 +198,20 @@ func scaled(v float64, exp10 int) float64 {
 	return v * math.Pow10(exp10)
 }
 
-// putSeries puts the samples of a metric over time.
-func (p *parser) putSeries(metric, unit string, exp10 int, all []instance) error {
-	for _, i := range all {
-		if i.id.kind != integer || i.id.u > math.MaxInt64 {
-			p.once("time", "samples of %s without a time are left out", metric)
-			continue
-		}
-		t := datasets.Telemetry{Run: runID, Sensor: metric, TNs: int64(i.id.u), Unit: unit, Kind: "average"}
-		if v := i.value; (v.kind == floating || v.kind == integer) && !math.IsNaN(v.f) && !math.IsInf(v.f, 0) {
-			t.Value = datasets.Some(scaled(v.f, exp10))
-		}
-		if strings.HasSuffix(metric, ".sum") {
-			t.Kind = "instant" // a sum over the interval
-		}
-		if err := p.out.Put(&t); err != nil {
-			return err
-		}
+// putReading puts one sample of a metric over time.
+func (p *parser) putReading(metric, unit string, exp10 int, i instance) error {
+	if i.id.kind != integer || i.id.u > math.MaxInt64 {
+		p.once("time", "samples of %s without a time are left out", metric)
+		return nil
 	}
-	return nil
+	t := datasets.Telemetry{Run: runID, Sensor: metric, TNs: int64(i.id.u), Unit: unit, Kind: "average"}
+	if v := i.value; (v.kind == floating || v.kind == integer) && !math.IsNaN(v.f) && !math.IsInf(v.f, 0) {
+		t.Value = datasets.Some(scaled(v.f, exp10))
+	}
+	if strings.HasSuffix(metric, ".sum") {
+		t.Kind = "instant" // a sum over the interval
+	}
+	return p.out.Put(&t)
 }
 
 // sampled are the PC samples of a result for one instruction and one reason.
@@ -193,27 +220,29 @@ type sampled struct {
 	reason string
 }
 
-// collectStalls keeps the samples of one reason: those of all cycles and those
-// of cycles without an issue are two metrics and become one record.
-func (p *parser) collectStalls(r *result, metric string, all []instance) error {
+// keepStall keeps the samples of one reason: those of all cycles and those of
+// cycles without an issue are two metrics and become one record.
+func (r *result) keepStall(metric string, i instance) error {
 	reason, notIssued := strings.CutSuffix(strings.TrimPrefix(metric, stalls), "_not_issued")
-	for _, i := range all {
-		if i.id.kind != integer || i.value.kind != integer && i.value.kind != floating {
-			continue
+	if i.id.kind != integer || i.value.kind != integer && i.value.kind != floating {
+		return nil
+	}
+	r.counted[reason] = r.counted[reason] || !notIssued
+	key := sampled{i.id.u, reason}
+	s, ok := r.samples[key]
+	if !ok {
+		if i.value.f == 0 {
+			return nil // most are, and those are not put
 		}
-		key := sampled{i.id.u, reason}
-		s, ok := r.samples[key]
-		if !ok {
-			s = &datasets.PCSample{Reason: reason}
-			r.samples[key] = s
-			r.order = append(r.order, key)
-		}
-		n := datasets.Some(int64(i.value.f))
-		if notIssued {
-			s.NotIssued = n
-		} else {
-			s.Samples = n
-		}
+		s = &datasets.PCSample{Reason: reason, Samples: datasets.Null[int64]{Valid: r.counted[reason]}}
+		r.samples[key] = s
+		r.order = append(r.order, key)
+	}
+	n := datasets.Some(int64(i.value.f))
+	if notIssued {
+		s.NotIssued = n
+	} else {
+		s.Samples = n
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ type result struct {
 	base               uint64 // the kernel's address, where no module says it
 	samples            map[sampled]*datasets.PCSample
 	order              []sampled
+	counted            map[string]bool // reasons whose samples of all cycles were read
 	attributes         []datasets.Attribute
 }
 
@@ -61,7 +62,7 @@ type result struct {
 func (p *parser) result(m message, kind int) error {
 	p.count++
 	r := &result{rec: datasets.Launch{ID: p.count, Run: runID, ToolID: fmt.Sprint(p.count - 1), Sequence: datasets.Some(p.count - 1)},
-		samples: map[sampled]*datasets.PCSample{}}
+		samples: map[sampled]*datasets.PCSample{}, counted: map[string]bool{}}
 	if p.process.id != 0 {
 		r.rec.PID = datasets.Some(int64(p.process.id))
 	}
@@ -93,9 +94,6 @@ func (p *parser) result(m message, kind int) error {
 	for i := range r.attributes {
 		a := &r.attributes[i]
 		a.Run, a.Region, a.Launch = runID, r.rec.Region, r.rec.ID
-		if a.Value == "" {
-			continue
-		}
 		if err := p.out.Put(a); err != nil {
 			return err
 		}
@@ -189,6 +187,9 @@ func (p *parser) section(fd field) error {
 
 // say keeps an attribute of a result.
 func (r *result) say(name, value string) {
+	if value == "" {
+		return
+	}
 	r.attributes = append(r.attributes, datasets.Attribute{Name: name, Value: value})
 }
 
@@ -319,21 +320,19 @@ func (r *result) findBase(p *parser, metrics []metric) {
 		if !known && !perInstruction(m.name) {
 			continue
 		}
-		for _, fd := range m.instances {
-			in, err := p.instance(fd)
-			if err != nil {
-				return // putMetric says so
-			}
+		found := false
+		err := p.eachInstance(m, func(in instance) error {
 			at := in.id.u
 			if known {
 				at = in.value.u
 			}
-			if at != 0 && (r.base == 0 || known || at < r.base) {
-				r.base = at
+			if at != 0 && !found && (r.base == 0 || known || at < r.base) {
+				r.base, found = at, known
 			}
-			if known && at != 0 {
-				return
-			}
+			return nil
+		})
+		if err != nil || found {
+			return // putMetric says what is wrong
 		}
 	}
 }
