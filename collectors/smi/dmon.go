@@ -44,7 +44,7 @@ func isDmon(line string) bool {
 			known++
 		}
 	}
-	return gpu && known > 0
+	return gpu && known > 0 && !isPmon(line)
 }
 
 // dmon reads nvidia-smi dmon. Its rows have times only with -o T or DT; else

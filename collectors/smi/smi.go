@@ -31,7 +31,7 @@ func init() {
 		{"nvidia-smi-csv", "nvidia-smi --query-gpu=... --format=csv", detectQuery, (*log).query},
 		{"nvidia-smi-dmon", "nvidia-smi dmon", detectDmon, (*log).dmon},
 		{"nvidia-smi-q", "nvidia-smi -q", detectFull, (*log).full},
-		{"nvidia-smi-table", "nvidia-smi's table: recognised, to be taken in another form", detectTable, (*log).refuseTable},
+		{"nvidia-smi-table", "nvidia-smi's table, pmon and XML: recognised, to be taken in another form", detectTable, (*log).refuseTable},
 		{"nvml-csv", "telemetry of a GPU that a program logged as CSV: a time, and power_w, sm_clock_mhz, ...", detectLog, (*log).columns},
 		{"roofline-peaks-csv", "ceilings as CSV: label, peak_flops, peak_bandwidth", detectPeaks, (*log).peaks},
 		{"kernel-timing-csv", "timings of kernels as CSV: kernel, mean_ms, median_ms, ...", detectTiming, (*log).timings},
@@ -136,15 +136,33 @@ func isLogTitle(line string) bool { return strings.Contains(line, "=NVSMI LOG=")
 
 func detectTable(h collectors.Head) collectors.Confidence {
 	for _, line := range lines(h, 6) {
-		if strings.HasPrefix(line, "| NVIDIA-SMI ") {
+		if strings.HasPrefix(line, "| NVIDIA-SMI ") || strings.HasPrefix(line, "<nvidia_smi_log>") || isPmon(line) {
 			return collectors.Certain
 		}
 	}
 	return collectors.No
 }
 
+// isPmon tells the titles of nvidia-smi pmon, which is about processes.
+func isPmon(line string) bool {
+	gpu, pid := false, false
+	for _, c := range titles(line, 1) {
+		gpu, pid = gpu || c.Text == "gpu", pid || c.Text == "pid"
+	}
+	return gpu && pid
+}
+
 func (l *log) refuseTable() error {
-	return &collectors.UnsupportedError{File: l.in.Name, What: "the table of nvidia-smi, which rounds and cuts what it shows",
+	what := "the table of nvidia-smi, which rounds and cuts what it shows"
+	for _, line := range lines(l.in.Head, 6) {
+		switch {
+		case isPmon(line):
+			what = "output of nvidia-smi pmon, which is about processes"
+		case strings.HasPrefix(line, "<nvidia_smi_log>"):
+			what = "a listing of nvidia-smi -q -x, which is XML"
+		}
+	}
+	return &collectors.UnsupportedError{File: l.in.Name, What: what,
 		Hint: "take the readings as CSV: nvidia-smi --query-gpu=timestamp,index,name,power.draw,clocks.sm,temperature.gpu,utilization.gpu --format=csv -lms 100"}
 }
 

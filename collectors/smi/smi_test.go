@@ -240,6 +240,8 @@ func TestResultsOfRooflineTools(t *testing.T) {
 func TestWhatCannotBeReadIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ format, content, want string }{
 		"without a header": {"nvidia-smi-csv", "2024/05/29 13:39:25.123, 0, 71.25 W\n", "without its header"},
+		"pmon":             {"nvidia-smi-table", "# gpu        pid  type    sm   mem   command\n# Idx          #   C/G     %     %   name\n    0      1234     C    97     4   a.out\n", "pmon"},
+		"XML":              {"nvidia-smi-table", "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v12.dtd\">\n<nvidia_smi_log>\n", "which is XML"},
 		"the table":        {"nvidia-smi-table", "Wed May 29\n+---+\n| NVIDIA-SMI 550.54   Driver Version: 550.54 |\n", "the table of nvidia-smi"},
 	} {
 		f, sure, err := collectors.Detect(collectors.Head{Name: "x", Bytes: []byte(c.content), Whole: true})
