@@ -8,12 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"context"
 	"github.com/rooflab/rooflab/collectors"
 	"github.com/rooflab/rooflab/collectors/parsertest"
 	"github.com/rooflab/rooflab/collectors/process"
 	"github.com/rooflab/rooflab/datasets"
-	"io"
 )
 
 // A format whose content is the name of a GPU, or nothing.
