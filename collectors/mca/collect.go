@@ -133,11 +133,8 @@ func (s *settings) measure(ctx context.Context, job collectors.Job, out *collect
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	if err := out.Put(&subject.Machine); err != nil {
-		return err
-	}
 	c := &simulation{settings: s, out: out, subject: subject, tool: tool, version: run.ToolVersion, format: format, file: file, loops: loops, build: argv,
-		merged: &collectors.Merge{To: out, Machine: subject.Machine.ID}}
+		merged: &collectors.Merge{To: out}}
 	return c.all(ctx, job, cpus)
 }
 
@@ -210,12 +207,19 @@ var cpuLine = regexp.MustCompile(`(?m)^  (\S+)\s+- Select the .* processor\.`)
 // processors are those that the user names, checked, or all.
 func (s *settings) processors(ctx context.Context, tool string) ([]string, error) {
 	_, log, err := llvm.Output(ctx, "", append(s.mca(tool, "help"), os.DevNull)...)
+	var failed *llvm.FailedError
+	if errors.As(err, &failed) { // it finds nothing to simulate
+		log, err = failed.Log, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("asking llvm-mca for its processors: %w", err)
 	}
 	var known []string
 	for _, m := range cpuLine.FindAllStringSubmatch(log, -1) {
 		known = append(known, m[1])
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("llvm-mca names no processors for %s: %s", s.target(), strings.TrimSpace(log))
 	}
 	if s.cpus == "all" {
 		return known, nil
@@ -290,6 +294,7 @@ func (c *simulation) one(ctx context.Context, cpu string, skip bool) (bool, erro
 		}
 		c.merged.Next()
 		run := c.subject.Run("llvm-mca", c.version, "llvm-mca")
+		run.Machine = 0 // it would be the processor that was simulated
 		run.Status, run.Error = datasets.RunFailed, cpu+": "+failed.Error()
 		return true, c.put(run, cpu, failed.Log)
 	}

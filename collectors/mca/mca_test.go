@@ -13,8 +13,10 @@ import (
 
 	"github.com/rooflab/rooflab/collectors"
 	"github.com/rooflab/rooflab/collectors/llvm"
+	_ "github.com/rooflab/rooflab/collectors/llvmmca"
 	"github.com/rooflab/rooflab/collectors/mca"
 	"github.com/rooflab/rooflab/collectors/parsertest"
+	"github.com/rooflab/rooflab/datasets"
 )
 
 func tool(t *testing.T, name string) string {
@@ -114,4 +116,92 @@ func collect(t *testing.T, flags ...string) (*parsertest.Records, error) {
 		parsertest.CheckReferences(t, recs)
 	}
 	return recs, err
+}
+
+// llvm-mca itself says how many cycles: the report is read again here by
+// another way, as JSON.
+func TestCollectSimulatesEachProcessor(t *testing.T) {
+	sim := tool(t, "llvm-mca")
+	recs, err := collect(t, "--source", "testdata/marked.s", "--target", "x86_64-linux-gnu", "--mcpu", "skylake,znver3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(recs.Runs) != 2 || len(recs.Machines) != 2 {
+		t.Fatalf("%d runs on %d machines, want a run on each of two processors", len(recs.Runs), len(recs.Machines))
+	}
+	for i, cpu := range []string{"skylake", "znver3"} {
+		run := recs.Runs[i]
+		if run.Status != "ok" || run.Tool == "" || !strings.Contains(run.Command, "--source testdata/marked.s") {
+			t.Errorf("the run of %s is %+v", cpu, run)
+		}
+		named := slices.ContainsFunc(recs.Attributes, func(a datasets.Attribute) bool {
+			return a.Run == run.ID && a.Name == "target.cpu" && a.Value == cpu
+		})
+		if !named {
+			t.Errorf("run %d does not say that it is about %s", run.ID, cpu)
+		}
+		out, _, err := llvm.Output(t.Context(), "", sim, "-mtriple=x86_64-linux-gnu", "-mcpu="+cpu, "--json", "-iterations=100", "testdata/marked.s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var report struct {
+			CodeRegions []struct {
+				SummaryView struct{ TotalCycles float64 }
+			}
+		}
+		if err := json.Unmarshal(out, &report); err != nil {
+			t.Fatal(err)
+		}
+		want := report.CodeRegions[0].SummaryView.TotalCycles
+		found := slices.ContainsFunc(recs.Counters, func(c datasets.Counter) bool {
+			return c.Run == run.ID && c.Value.V == want && recs.Region(c.Region).Short == "multiply"
+		})
+		if !found || want < 600 { // two multiplications of 3 cycles, one after the other, 100 times
+			t.Errorf("%s: no counter of multiply is %v, the cycles of llvm-mca's report", cpu, want)
+		}
+	}
+}
+
+func TestAllProcessors(t *testing.T) {
+	tool(t, "llvm-mca")
+	recs, err := collect(t, "--source", "testdata/marked.s", "--target", "aarch64-linux-gnu", "--mcpu", "bogus")
+	if err == nil || !strings.Contains(err.Error(), `no processor "bogus" for aarch64-linux-gnu`) || !strings.Contains(err.Error(), "neoverse-n1") {
+		t.Errorf("an unknown processor gives %v", err)
+	}
+	if recs, err = collect(t, "--source", "testdata/marked.s", "--target", "x86_64-linux-gnu", "--mcpu", "all"); err != nil {
+		t.Fatal(err)
+	}
+	if len(recs.Runs) < 20 { // LLVM 14 has models of 50 of its 86 processors for x86
+		t.Errorf("only %d processors were simulated", len(recs.Runs))
+	}
+}
+
+func TestWhatCannotBeSimulated(t *testing.T) {
+	tool(t, "clang")
+	dir := t.TempDir()
+	for name, text := range map[string]string{"straight.c": "int f(int x) { return x + 1; }\n", "bad.c": "int f(int x) { return y; }\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ file, status, part string }{
+		{"straight.c", "empty", "has no loop to simulate"},
+		{"bad.c", "failed", "use of undeclared identifier 'y'"},
+	} {
+		recs, err := collect(t, "--source", filepath.Join(dir, c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := recs.Runs[0]; r.Status != c.status || !strings.Contains(r.Error, c.part) {
+			t.Errorf("%s gives a run that is %s: %s", c.file, r.Status, r.Error)
+		}
+	}
+	for _, c := range []struct {
+		flags []string
+		part  string
+	}{{nil, "--source is needed"}, {[]string{"--source", "testdata/marked.s", "--iterations", "0"}, "--iterations 0"}, {[]string{"--source", "k.cl"}, "k.cl"}} {
+		if _, err := collect(t, c.flags...); err == nil || !strings.Contains(err.Error(), c.part) {
+			t.Errorf("%q gives %v, want %s", c.flags, err, c.part)
+		}
+	}
 }
