@@ -91,7 +91,7 @@ func (s *Store) Counters(ctx context.Context, f Filter) (dataframe.DataFrame, er
 	return s.Query(ctx, `SELECT c.run_id, c.region_id, c.launch_id, g.short AS kernel, c.metric, c.instance, c.value, c.unit,
 		c.raw_value, c.raw_unit, c.coverage, c.status
 		FROM counter c JOIN region g ON g.id = c.region_id`+where+
-		` ORDER BY c.run_id, c.launch_id NULLS FIRST, c.region_id, c.metric, c.instance`, args...)
+		` ORDER BY c.run_id, c.launch_id NULLS FIRST, c.region_id, c.metric, c.instance NULLS FIRST`, args...)
 }
 
 // where writes the conditions of a filter; counters says that the query has a

@@ -28,7 +28,8 @@ type Measurement struct {
 }
 
 // Value returns the value of a metric in its SI unit; absent where the metric
-// is not there or has no value. Among several instances it is the first.
+// is not there or has no value. Where a metric has instances, the value of it
+// as a whole comes first, if the tool gives one.
 func (m *Measurement) Value(metric string) Null[float64] {
 	for i := range m.Counters {
 		if c := &m.Counters[i]; c.Metric == metric && c.Value.Valid {
@@ -57,7 +58,7 @@ func (s *Store) Measurements(ctx context.Context, f Filter) ([]Measurement, erro
 		c.metric, c.instance, c.value, c.unit, c.raw_value, c.raw_unit, c.coverage, c.status
 		FROM counter c JOIN region g ON g.id = c.region_id JOIN run u ON u.id = c.run_id
 		LEFT JOIN launch l ON l.id = c.launch_id`+where+
-		` ORDER BY c.run_id, c.launch_id NULLS FIRST, c.region_id, c.metric, c.instance`, args...)
+		` ORDER BY c.run_id, c.launch_id NULLS FIRST, c.region_id, c.metric, c.instance NULLS FIRST`, args...)
 	if err != nil {
 		return nil, err
 	}
