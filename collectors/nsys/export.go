@@ -2,6 +2,8 @@ package nsys
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -31,6 +33,7 @@ type export struct {
 	read     map[string]bool  // tables
 	rows     int
 	gpus     int
+	missing  bool // some string is
 }
 
 // newest is the major version of the schema that is known.
@@ -132,7 +135,7 @@ func (e *export) attribute(name, value string) error {
 	return e.out.Put(&datasets.Attribute{Run: runID, Name: name, Value: strings.ToValidUTF8(value, "\uFFFD")})
 }
 
-// name looks a string up.
+// name looks a string up; "" where there is none.
 func (e *export) name(id int64, ok bool) (string, error) {
 	if !ok {
 		return "", nil
@@ -144,7 +147,18 @@ func (e *export) name(id int64, ok bool) (string, error) {
 		return "", &collectors.SyntaxError{File: e.in.Name, Msg: "an event refers to a name, and the table StringIds is missing", Hint: "the export is incomplete: make it again"}
 	}
 	var s string
-	if err := e.db.QueryRowContext(e.ctx, `SELECT value FROM StringIds WHERE id = ?`, id).Scan(&s); err != nil {
+	err := e.db.QueryRowContext(e.ctx, `SELECT value FROM StringIds WHERE id = ?`, id).Scan(&s)
+	if errors.Is(err, sql.ErrNoRows) {
+		// 0 is what old versions write for "none"; exports that somebody cut
+		// down lack others. The event is right all the same.
+		if id != 0 && !e.missing {
+			e.missing = true
+			e.out.Warn(0, 0, "the string %d that an event refers to is not in StringIds, and maybe others: such names are left out", id)
+		}
+		e.strings[id] = ""
+		return "", nil
+	}
+	if err != nil {
 		return "", e.db.broken("the string "+strconv.FormatInt(id, 10)+" of StringIds", err)
 	}
 	e.strings[id] = s

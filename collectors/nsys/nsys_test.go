@@ -313,9 +313,19 @@ func write(t *testing.T, name, content string) string {
 	return path
 }
 
+func TestEventsWithoutANameAreKept(t *testing.T) {
+	r, err := read(t, meta+`CREATE TABLE OSRT_API (start INT, "end" INT, nameId INT); INSERT INTO OSRT_API VALUES (1, 2, 99), (3, 4, 98), (5, 6, 0);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, "end" INT, demangledName INT, shortName INT, mangledName INT); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 97, 2, 0);`)
+	if err != nil || len(r.Launches) != 4 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Msg, "97") {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	if g := r.Regions[0]; g.Raw != "axpy" || g.Mangled != "" || r.Regions[1].Raw != "(unnamed)" {
+		t.Errorf("%+v", r.Regions)
+	}
+}
+
 func TestDamagedDatabasesAreNamed(t *testing.T) {
 	for name, c := range map[string]struct{ statements, want string }{
-		"a missing string":  {meta + `CREATE TABLE OSRT_API (start INT, "end" INT, nameId INT); INSERT INTO OSRT_API VALUES (1, 2, 99);`, "the string 99 of StringIds"},
 		"an end before":     {meta + `CREATE TABLE OSRT_API (start INT, "end" INT, nameId INT); INSERT INTO OSRT_API VALUES (5, 2, 5);`, "an event of table OSRT_API ends before it starts: expected an end of at least 5 ns, found 2"},
 		"no start":          {meta + `CREATE TABLE OSRT_API (start INT, "end" INT, nameId INT); INSERT INTO OSRT_API VALUES (NULL, 2, 5);`, "has no start"},
 		"a nameless kernel": {meta + `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, "end" INT); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2);`, "has no name"},
