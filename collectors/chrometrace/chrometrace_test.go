@@ -340,6 +340,23 @@ func TestCutFilesAreReadAsFarAsTheyGo(t *testing.T) {
 	}
 }
 
+// An event may be longer than what is read at once, and end where a window does.
+func TestLongEvents(t *testing.T) {
+	for _, n := range []int{1000, 1<<18 - 60, 1 << 18, 1<<20 + 7} {
+		long := strings.Repeat("x ", n/2)
+		r := parse(t, "[\n"+ev(`"ph":"X","name":"a","ts":0,"dur":9,"args":{"stack":"`+long+`"}`)+",\n"+ev(`"ph":"X","name":"b","ts":1,"dur":1`)+"]")
+		if got := shape(r); got != "a@0+9 a/b@1+1" || r.Attributes[0].Value != long {
+			t.Errorf("%d bytes: %s", n, got)
+		}
+	}
+	// Places are right far behind the first window.
+	_, err := parsertest.Parse("chrome-trace", "t.json", "[\n"+strings.Repeat("{\"ph\":\"X\",\"ts\":1},\n", 40000)+"7]")
+	var e *collectors.SyntaxError
+	if !errors.As(err, &e) || e.Line != 40002 || e.Column != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestDetection(t *testing.T) {
 	for content, want := range map[string]collectors.Confidence{
 		`{"traceEvents":[`: collectors.Certain,

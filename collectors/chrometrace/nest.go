@@ -39,6 +39,15 @@ type region struct {
 	timed bool
 }
 
+// count adds a duration. A sum past int64, which is 292 years, is none.
+func (r *region) count(dur int64) {
+	if s := r.total + dur; s >= r.total && r.total >= 0 {
+		r.total, r.timed = s, true
+		return
+	}
+	r.total, r.timed = -1, false
+}
+
 // nester turns events in order of time into records.
 type nester struct {
 	*parser
@@ -211,7 +220,7 @@ func (n *nester) begin(e *event, parent span, st []span) error {
 			delete(n.lone, e.track)
 			n.unbegun--
 			l.DurNs = datasets.Some[int64](0)
-			r.timed = true
+			r.count(0)
 			break
 		}
 		s.end, s.rec = forever, l
@@ -231,9 +240,7 @@ func (n *nester) launch(e *event, r *region) *datasets.Launch {
 	cat := n.cats.list[e.cat]
 	if e.dur != noTime && !isProfilerRange(cat) {
 		l.DurNs = datasets.Some(e.dur)
-		if s := r.total + e.dur; s >= r.total {
-			r.total, r.timed = s, true
-		}
+		r.count(e.dur)
 	}
 	t := n.tracked[e.track]
 	if onGPU(cat) {
@@ -265,10 +272,9 @@ func (n *nester) endSpan(e *event) error {
 
 // endPair emits the launch of a pair.
 func (n *nester) endPair(s span, e *event) error {
-	if s.rec.StartNs.Valid && e.ts != noTime {
-		s.rec.DurNs = datasets.Some(e.ts - s.start)
-		r := n.byID[s.region-1]
-		r.total, r.timed = r.total+e.ts-s.start, true
+	if dur := e.ts - s.start; s.rec.StartNs.Valid && e.ts != noTime && dur >= 0 {
+		s.rec.DurNs = datasets.Some(dur)
+		n.byID[s.region-1].count(dur)
 	}
 	if err := n.args(e, s.rec, "end"); err != nil {
 		return err
@@ -314,7 +320,7 @@ func (n *nester) asynchronous(e *event) error {
 			delete(n.loneAsync, key)
 			n.unbegun--
 			l.DurNs = datasets.Some[int64](0)
-			r.timed = true
+			r.count(0)
 			return n.out.Put(l)
 		}
 		n.async[key] = append(st, span{region: r.id, launch: l.ID, name: e.name, start: e.ts, end: forever, rec: l})

@@ -47,23 +47,24 @@ func (s *scanner) fill() error {
 		copy(grown, s.buf)
 		s.buf = grown
 	}
-	for tries := 0; ; tries++ {
+	// The whole window is filled: a value that does not fit is looked at again
+	// from its beginning, as often as the window doubles and no more.
+	for len(s.buf) < cap(s.buf) {
 		n, err := s.in.Read(s.buf[len(s.buf):cap(s.buf)])
 		s.buf = s.buf[:len(s.buf)+n]
-		switch {
-		case errors.Is(err, io.EOF):
+		if errors.Is(err, io.EOF) {
 			s.eof = true
 			return nil
-		case err != nil:
+		}
+		if err != nil {
 			var se *collectors.SyntaxError
 			if errors.As(err, &se) { // the input does not know our lines
 				se.Line, se.Column = s.place(len(s.buf))
 			}
 			return err
-		case n > 0 || tries == 100:
-			return nil
 		}
 	}
+	return nil
 }
 
 // take moves on by n bytes.
