@@ -96,13 +96,18 @@ func realPath(path string, mustExist bool) (string, error) {
 	return filepath.Join(dir, filepath.Base(abs)), nil
 }
 
+// settings are DuckDB's for every store. Extensions are never fetched behind
+// the user's back. Trying the FSST compressions on each column of text takes a
+// third of an import's processor time, and makes tables of counters 2 percent
+// smaller than the dictionaries that are used anyway.
+const settings = "&autoinstall_known_extensions=false&disabled_compression_methods=fsst,dict_fsst"
+
 func openFile(ctx context.Context, path, key string, ro bool) (*database, error) {
 	mode := "READ_WRITE"
 	if ro {
 		mode = "READ_ONLY"
 	}
-	// Extensions are never fetched behind the user's back.
-	c, err := duckdb.NewConnector(key+"?access_mode="+mode+"&autoinstall_known_extensions=false", nil)
+	c, err := duckdb.NewConnector(key+"?access_mode="+mode+settings, nil)
 	if err != nil {
 		return nil, openError(path, ro, err)
 	}
