@@ -16,6 +16,7 @@ import (
 
 // nsysOptions are the flags of the collector nsys.
 type nsysOptions struct {
+	set           string
 	trace, sample string
 	gpuMetrics    bool
 	memory        bool
@@ -25,6 +26,7 @@ type nsysOptions struct {
 
 func newNsys(fs *flag.FlagSet) func(context.Context, collectors.Job, *collectors.Output) error {
 	o := &nsysOptions{}
+	fs.StringVar(&o.set, "set", "timeline", "timeline (what --trace names) or all (also samples of the CPU, CUDA's memory and the GPU's counters over time)")
 	fs.StringVar(&o.trace, "trace", "cuda,nvtx,osrt", "what is traced, as nsys profile -t takes it: cuda, nvtx, osrt, cublas, cudnn, mpi, openmp ...")
 	fs.StringVar(&o.sample, "sample", "none", "samples of the CPU: none, cpu (the command's processes) or system")
 	fs.BoolVar(&o.gpuMetrics, "gpu-metrics", false, "also the GPU's own counters over time (needs their permission)")
@@ -64,6 +66,18 @@ func (o *nsysOptions) command(nsys, version, report string) []string {
 func (o *nsysOptions) collect(ctx context.Context, job collectors.Job, out *collectors.Output) error {
 	if len(job.Command) == 0 {
 		return errors.New("no command to run: name it after --")
+	}
+	switch o.set {
+	case "timeline":
+	case "all":
+		o.gpuMetrics, o.memory = true, true
+		if o.sample == "none" {
+			o.sample = "cpu"
+		}
+	case "roofline", "stalls":
+		return fmt.Errorf("--set %s: nsys measures no counters of single kernels: rooflab collect ncu --set %s does", o.set, o.set)
+	default:
+		return fmt.Errorf("--set %s: it is timeline or all", o.set)
 	}
 	switch o.sample {
 	case "none", "cpu", "system":

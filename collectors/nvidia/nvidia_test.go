@@ -231,6 +231,7 @@ func TestOptionsOfNsys(t *testing.T) {
 		{"2023.1.2", nil, "--trace cuda,nvtx,osrt --sample none --cpuctxsw none true"},
 		{"2020.4.1", []string{"-sample", "cpu"}, "--trace cuda,nvtx,osrt --sample cpu true"},
 		{"2023.1.2", []string{"-sample", "cpu", "-gpu-metrics", "-memory"}, "--sample process-tree --gpu-metrics-device all --cuda-memory-usage true true"},
+		{"2024.5.1", []string{"-set", "all"}, "--trace cuda,nvtx,osrt --sample process-tree --gpu-metrics-devices all --cuda-memory-usage true true"},
 		{"2025.1.1", []string{"-sample", "system", "-trace", "cuda", "-gpu-metrics", "-option", "--backtrace=none"}, "--trace cuda --sample system-wide --gpu-metrics-devices all --backtrace=none true"},
 	} {
 		calls := tool(t, "nsys", c.version, "exit 1")
@@ -293,6 +294,8 @@ func TestWrongUse(t *testing.T) {
 		{"ncu", []string{"-count", "-1"}, job, "--count -1"},
 		{"nsys", nil, collectors.Job{}, "after --"},
 		{"nsys", []string{"-sample", "x"}, job, "--sample x"},
+		{"nsys", []string{"-set", "x"}, job, "--set x: it is timeline or all"},
+		{"nsys", []string{"-set", "stalls"}, job, "rooflab collect ncu --set stalls"},
 	} {
 		if _, err := parsertest.Collect(t, c.name, c.flags, c.job); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %v: %v", c.name, c.flags, err)
