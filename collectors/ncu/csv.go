@@ -123,14 +123,6 @@ type reader struct {
 // few. It keeps a stray quote from swallowing the file.
 const maxRowLines = 200
 
-// next returns the text of the next line.
-func (r *reader) next() (string, error) {
-	text, line, ended, err := r.in.Line()
-	r.line, r.ended = line, ended
-	// Concatenated outputs have byte order marks in the middle.
-	return strings.TrimPrefix(string(text), "\ufeff"), err
-}
-
 // row cuts the row that begins with the given line, reading on where a quote
 // is open. The cells are valid until the next call.
 func (r *reader) row(text string) ([]field, error) {

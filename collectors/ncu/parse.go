@@ -35,6 +35,7 @@ type parser struct {
 	count    int64
 	rows     int
 	numbers  numbers
+	same     same
 	warned   map[string]bool
 }
 
@@ -49,14 +50,9 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		if n%1024 == 0 && ctx.Err() != nil {
 			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
 		}
-		text, err := p.r.next()
-		if errors.Is(err, io.EOF) {
+		if err := p.line(); errors.Is(err, io.EOF) {
 			return p.finish()
-		}
-		if err != nil {
-			return err
-		}
-		if err := p.lineOf(text); err != nil {
+		} else if err != nil {
 			return err
 		}
 	}

@@ -68,6 +68,7 @@ func (p *parser) longRow(row []field, text string, line int) error {
 			p.page = "details"
 		}
 	}
+	p.remember(row, text, l, instance)
 	return p.numbers.counter(l, metric, instance, p.text(row, colMetricUnit), row[p.table.at[colMetricValue]])
 }
 
@@ -156,9 +157,9 @@ func (p *parser) summaryRow(row []field, text string, line int) error {
 		}
 		l = &launch{kernel: kernel, rec: datasets.Launch{Region: region}}
 		p.launches[key] = l
-		for name, c := range map[string]column{"Block Size": colBlock, "Grid Size": colGrid} {
+		for _, c := range []column{colBlock, colGrid} {
 			if s := p.text(row, c); s != "" {
-				if err := p.attribute(l, name, s); err != nil {
+				if err := p.attribute(l, p.table.cells[p.table.at[c]].text, s); err != nil {
 					return err
 				}
 			}
