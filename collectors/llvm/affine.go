@@ -87,6 +87,9 @@ type analysis struct {
 	memo   map[string]affine
 	busy   map[string]bool
 	depth  int
+
+	kept    []string // the keys of memo, in the order in which they came
+	inCycle bool     // a loop's header is under way
 }
 
 func (f *Function) analyse(loops []Loop) *analysis {
@@ -126,10 +129,23 @@ func (a *analysis) value(v string) affine {
 	}
 	a.busy[v] = true
 	a.depth++
+	_, cycle := a.header[in.Block]
+	cycle = cycle && in.Op == "phi" && !a.inCycle
+	before := len(a.kept)
+	a.inCycle = a.inCycle || cycle
 	r := a.instruction(in)
 	a.depth--
 	delete(a.busy, v)
+	if cycle {
+		// What was found on the way round took this value for unknown: with it
+		// known, more may be.
+		for _, k := range a.kept[before:] {
+			delete(a.memo, k)
+		}
+		a.kept, a.inCycle = a.kept[:before], false
+	}
 	a.memo[v] = r
+	a.kept = append(a.kept, v)
 	return r
 }
 

@@ -126,8 +126,8 @@ func TestLoopsAreThoseThatLLVMFinds(t *testing.T) {
 	opt := tool(t, "opt")
 	// The IR of a newer clang is not always read by an older opt.
 	clang := tool(t, "clang")
-	if real, err := filepath.EvalSymlinks(opt); err == nil {
-		if beside, err := llvm.Tool("clang", filepath.Join(filepath.Dir(real), "clang")); err == nil {
+	if path, err := filepath.EvalSymlinks(opt); err == nil {
+		if beside, err := llvm.Tool("clang", filepath.Join(filepath.Dir(path), "clang")); err == nil {
 			clang = beside
 		}
 	}

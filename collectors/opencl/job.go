@@ -165,11 +165,17 @@ func (l launchSpec) configure(vars map[string]int64, dir string) (launch, string
 		return c, "", fmt.Errorf("%d repeats after %d to warm up: at least 1 and 0 are needed", c.Repeats, c.Warmup)
 	}
 	var err error
-	if c.Global, err = sizes(l.Global, vars); err != nil || len(c.Global) == 0 {
-		return c, "", fmt.Errorf("global: %q is no size, which is 1 to 3 numbers above 0 with commas between them (%v)", l.Global, err)
+	if c.Global, err = sizes(l.Global, vars); err != nil {
+		return c, "", fmt.Errorf("global: %w", err)
 	}
-	if c.Local, err = sizes(l.Local, vars); err != nil || len(c.Local) > 0 && len(c.Local) != len(c.Global) {
-		return c, "", fmt.Errorf("local: %q is no size of as many dimensions as the global one, %q (%v)", l.Local, l.Global, err)
+	if len(c.Global) == 0 {
+		return c, "", errors.New("global: it is missing: how many work-items are there?")
+	}
+	if c.Local, err = sizes(l.Local, vars); err != nil {
+		return c, "", fmt.Errorf("local: %w", err)
+	}
+	if len(c.Local) > 0 && len(c.Local) != len(c.Global) {
+		return c, "", fmt.Errorf("local: %q has not as many dimensions as the global size, %q", l.Local, l.Global)
 	}
 	names := map[string]bool{}
 	for i, a := range l.Args {
@@ -223,7 +229,7 @@ func sizes(s string, vars map[string]int64) ([]uint64, error) {
 	for _, f := range strings.Split(s, ",") {
 		n, err := strconv.ParseUint(strings.TrimSpace(f), 10, 48)
 		if err != nil || n == 0 || len(ns) == 3 {
-			return nil, fmt.Errorf("found %q", s)
+			return nil, fmt.Errorf("%q is no size, which is 1 to 3 numbers above 0 with commas between them", s)
 		}
 		ns = append(ns, n)
 	}

@@ -75,6 +75,7 @@ func ask(ctx context.Context, req request, limit time.Duration, stdout, stderr i
 	c := &crash{launch: -1}
 	var fault error
 	hello, done, late := false, false, false
+	stopped := ctx.Done()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for open := true; open; {
@@ -103,10 +104,9 @@ func ask(ctx context.Context, req request, limit time.Duration, stdout, stderr i
 		case <-timer.C:
 			late = true
 			kill()
-		case <-ctx.Done():
-			fault = ctx.Err()
+		case <-stopped:
+			fault, stopped = ctx.Err(), nil
 			kill()
-			ctx = context.WithoutCancel(ctx)
 		}
 	}
 	err = cmd.Wait()
@@ -119,7 +119,7 @@ func ask(ctx context.Context, req request, limit time.Duration, stdout, stderr i
 	case late:
 		c.how = fmt.Sprintf("it was stopped after %v without a sign of life (--timeout)", limit)
 	case !hello:
-		return nil, fmt.Errorf("%s did not answer as rooflab does (%v): a program that collects with OpenCL calls opencl.ServeIfAsked at the beginning of its main", self, err)
+		return nil, fmt.Errorf("%s did not answer as rooflab does (%s): a program that collects with OpenCL calls opencl.ServeIfAsked at the beginning of its main", self, cmd.ProcessState)
 	case err == nil && malformed == nil:
 		return nil, nil // a build that failed ends so
 	default:

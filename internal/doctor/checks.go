@@ -35,6 +35,8 @@ var Checks = []Check{
 	{"measuring", "OpenCL", "running OpenCL kernels, on the CPU too", false, openCL},
 	{"measuring", "perf", "hardware counters of CPUs", false, debian("perf", "linux-perf", "--version")},
 	{"measuring", "valgrind", "exact counts of instructions and cache misses", false, debian("valgrind", "valgrind", "--version")},
+	{"measuring", "clang", "static features of sources", false, debian("clang", "clang", "--version")},
+	{"measuring", "llvm-mca", "simulating loops on other processors", false, debian("llvm-mca", "llvm", "--version")},
 
 	{"tests", "Chromium", "tests that open a notebook in a browser", false, chromium},
 }

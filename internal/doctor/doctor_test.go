@@ -29,6 +29,8 @@ func made(answers map[string]string) doctor.Machine {
 		"nsys --version":     "nsys 2025.1",
 		"perf --version":     "perf version 6.1",
 		"valgrind --version": "valgrind-3.19.0",
+		"clang --version":    "clang version 14.0.6",
+		"llvm-mca --version": "LLVM version 14.0.6",
 		"chromium --version": "wrapper: remark 1\nChromium 156.0",
 	}
 	for k, v := range answers {
@@ -114,7 +116,7 @@ func TestWhatIsMissingIsNamedWithTheWayToGetIt(t *testing.T) {
 			"Go", doctor.Broken, "bad ELF", "install Go again", false},
 		{"no C compiler", map[string]string{"gcc --version": "absent"}, nil,
 			"C compiler", doctor.Missing, "no gcc", "sudo apt-get install gcc", false},
-		{"the compiler that Go names counts", map[string]string{"go env CC": "clang -m64"}, nil,
+		{"the compiler that Go names counts", map[string]string{"go env CC": "clang -m64", "clang --version": "absent"}, nil,
 			"C compiler", doctor.Missing, "no clang", "apt-get", false},
 		{"a system without plugins", nil, func(m *doctor.Machine) { m.GOOS = "windows" },
 			"plugins", doctor.Missing, "none on windows", "Linux", false},
