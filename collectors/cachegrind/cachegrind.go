@@ -52,7 +52,7 @@ var (
 )
 
 func detect(h collectors.Head) collectors.Confidence {
-	if !start.Match(h.Bytes) || callgraph.Match(h.Bytes) {
+	if !h.HasLine("cmd: ") || !start.Match(h.Bytes) || callgraph.Match(h.Bytes) {
 		return collectors.No
 	}
 	if bytes.Contains(h.Bytes, []byte("\nfl=")) || bytes.Contains(h.Bytes, []byte("\nfn=")) {

@@ -73,7 +73,7 @@ func detect(h collectors.Head) collectors.Confidence {
 	if bytes.HasPrefix(h.Bytes, []byte("# callgrind format")) {
 		return collectors.Certain
 	}
-	if !eventsLine.Match(h.Bytes) {
+	if !h.HasLine("events:") || !eventsLine.Match(h.Bytes) {
 		return collectors.No
 	}
 	body := bodyLine.Match(h.Bytes)

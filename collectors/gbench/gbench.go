@@ -69,7 +69,7 @@ var (
 )
 
 func detectText(h collectors.Head) collectors.Confidence {
-	if console.Match(h.Bytes) || csvHead.Match(h.Bytes) {
+	if h.HasLine("Benchmark ", "name,iterations,") && (console.Match(h.Bytes) || csvHead.Match(h.Bytes)) {
 		return collectors.Certain
 	}
 	return collectors.No

@@ -50,6 +50,8 @@ var (
 
 func detect(h collectors.Head) collectors.Confidence {
 	switch {
+	case !h.HasLine("Benchmark", `{"Time":"`):
+		return collectors.No
 	case jsonLine.Match(h.Bytes):
 		if pieces.Match(h.Bytes) || bytes.Contains(h.Bytes, []byte(`"Test":"Benchmark`)) {
 			return collectors.Certain

@@ -34,7 +34,7 @@ func init() {
 		Version: 1,
 		Detect: func(h collectors.Head) collectors.Confidence {
 			switch {
-			case isFlatTitle(h.Bytes), bytes.Contains(h.Bytes, []byte("granularity: each sample hit covers ")):
+			case h.Has("cumulative ") && isFlatTitle(h.Bytes), bytes.Contains(h.Bytes, []byte("granularity: each sample hit covers ")):
 				return collectors.Certain
 			case bytes.HasPrefix(h.Bytes, []byte("Flat profile:")):
 				return collectors.Certain

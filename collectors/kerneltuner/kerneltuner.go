@@ -36,7 +36,6 @@ package kerneltuner
 
 import (
 	"bytes"
-	"regexp"
 
 	"github.com/rooflab/rooflab/collectors"
 )
@@ -62,16 +61,32 @@ func object(h collectors.Head) bool {
 func has(h collectors.Head, keys ...string) int {
 	n := 0
 	for _, k := range keys {
-		if regexp.MustCompile(`"` + k + `"\s*:`).Match(h.Bytes) {
+		if hasKey(h.Bytes, `"`+k+`"`) {
 			n++
 		}
 	}
 	return n
 }
 
+// hasKey looks for a quoted text before a colon.
+func hasKey(b []byte, quoted string) bool {
+	for {
+		i := bytes.Index(b, []byte(quoted))
+		if i < 0 {
+			return false
+		}
+		b = b[i+len(quoted):]
+		if bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte(":")) {
+			return true
+		}
+	}
+}
+
 func detectCache(h collectors.Head) collectors.Confidence {
+	if !object(h) {
+		return collectors.No
+	}
 	switch n := has(h, "tune_params_keys", "tune_params", "device_name", "kernel_name", "cache"); {
-	case !object(h):
 	case n >= 3:
 		return collectors.Certain
 	case has(h, "cache") == 1 && has(h, "time", "compile_time", "framework_time", "strategy_time", "timestamp") >= 3:

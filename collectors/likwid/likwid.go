@@ -45,6 +45,9 @@ func init() {
 		About:   "LIKWID, likwid-perfctr as CSV",
 		Version: 1,
 		Detect: func(h collectors.Head) collectors.Confidence {
+			if !h.HasLine("TABLE,", "STRUCT,Info,3", "# HWThreads,", "# GID,") {
+				return collectors.No
+			}
 			for line := range bytes.Lines(h.Bytes) {
 				s := strings.TrimRight(string(line), "\r\n")
 				if _, ok := tableTitle(s); ok || strings.HasPrefix(s, "STRUCT,Info,3") {
@@ -65,6 +68,9 @@ func init() {
 		About:   "LIKWID, likwid-perfctr as drawn tables",
 		Version: 1,
 		Detect: func(h collectors.Head) collectors.Confidence {
+			if !h.HasLine("Group ", "Region ") || !h.HasLine("+-") {
+				return collectors.No
+			}
 			group := false
 			for line := range bytes.Lines(h.Bytes) {
 				s := strings.TrimRight(string(line), "\r\n")

@@ -72,7 +72,7 @@ func detect(h collectors.Head) collectors.Confidence {
 var textHead = regexp.MustCompile(`(?m)^Dispatch Width: +\d+\r?\nuOps Per Cycle: `)
 
 func detectText(h collectors.Head) collectors.Confidence {
-	if textHead.Match(h.Bytes) || bytes.HasPrefix(h.Bytes, []byte("Iterations: ")) && bytes.Contains(h.Bytes, []byte("\nBlock RThroughput: ")) {
+	if h.HasLine("Dispatch Width: ") && textHead.Match(h.Bytes) || bytes.HasPrefix(h.Bytes, []byte("Iterations: ")) && bytes.Contains(h.Bytes, []byte("\nBlock RThroughput: ")) {
 		return collectors.Certain
 	}
 	return collectors.No

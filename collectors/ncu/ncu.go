@@ -29,6 +29,9 @@ func init() {
 
 // detect looks for the table's header, else for the tool's own lines.
 func detect(h collectors.Head) collectors.Confidence {
+	if !h.Has("Kernel Name", "Metric ", "Process ", "Function Name", "Source", "SASS", "==PROF==", "==ERROR==") {
+		return collectors.No
+	}
 	tool := collectors.No
 	rest := h.Bytes
 	for len(rest) > 0 {

@@ -148,6 +148,12 @@ func (t *table) kindOf() string {
 	return datasets.KindFunction
 }
 
+// namesRows is a cheap look at whether a line can be a header with one of
+// nameColumns.
+func namesRows(line string) bool {
+	return strings.Contains(line, "ame") || strings.Contains(line, "ange") || strings.Contains(line, "peration") || strings.Contains(line, "unction")
+}
+
 func detectCSV(h collectors.Head) collectors.Confidence {
 	rest := h.Bytes
 	for range 400 {
@@ -156,10 +162,10 @@ func detectCSV(h collectors.Head) collectors.Confidence {
 			break
 		}
 		text := strings.TrimRight(string(line), "\r")
-		if asTable(text, "") != nil {
+		if namesRows(text) && asTable(text, "") != nil {
 			return collectors.Certain
 		}
-		if skipped.MatchString(text) {
+		if strings.HasPrefix(text, "SKIPPED: ") && skipped.MatchString(text) {
 			return collectors.Certain
 		}
 		rest = more

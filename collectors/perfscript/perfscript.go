@@ -70,7 +70,8 @@ func detect(h collectors.Head) collectors.Confidence {
 				}
 				continue
 			}
-			if _, ok := splitFrame(text); !ok {
+			f, ok := splitFrame(text)
+			if !ok {
 				if samples > 0 && isIndented(text) {
 					continue
 				}
@@ -78,6 +79,9 @@ func detect(h collectors.Head) collectors.Confidence {
 			}
 			if samples > 0 {
 				return collectors.Certain
+			}
+			if !isIndented(text) && f.module == "" || f.module == "" && f.symbol[0] >= '0' && f.symbol[0] <= '9' {
+				return collectors.No // numbers in columns, nm, git log --oneline
 			}
 			if frames++; frames > 8 {
 				return collectors.Likely

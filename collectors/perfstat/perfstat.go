@@ -35,6 +35,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -93,6 +94,9 @@ func content(h collectors.Head) (lines [][]byte, started bool) {
 }
 
 func detectJSON(h collectors.Head) collectors.Confidence {
+	if !h.Has(`"counter-value"`, `"metric-value"`, startedOn) {
+		return collectors.No
+	}
 	lines, started := content(h)
 	for _, l := range lines {
 		if l[0] != '{' {
@@ -110,7 +114,7 @@ func detectJSON(h collectors.Head) collectors.Confidence {
 }
 
 func detectText(h collectors.Head) collectors.Confidence {
-	if bytes.Contains(h.Bytes, []byte("Performance counter stats for ")) || intervalTitle(h.Bytes) {
+	if bytes.Contains(h.Bytes, []byte("Performance counter stats for ")) || h.Has("counts") && intervalTitle(h.Bytes) {
 		return collectors.Certain
 	}
 	return collectors.No
@@ -126,11 +130,28 @@ func intervalTitle(b []byte) bool {
 	return false
 }
 
+// share is the run time of an event and its share of the whole, between two of
+// the same separators: trying every separator on every line of files that are
+// none of perf's costs too much.
+var share = regexp.MustCompile(`[^0-9.][0-9]+[^0-9.][^0-9]{0,3}[0-9]{1,3}[.,][0-9][0-9]([^0-9]|$)`)
+
+// plausible tells events of perf from numbers and texts of other tables that
+// happen to stand in the same order.
+func plausible(r row) bool {
+	return len(r.unit) <= 20 && !strings.ContainsAny(r.unit, `"'(){};=`) &&
+		(r.onlyMetric || strings.Trim(r.event, eventLetters) == "" && strings.ContainsAny(r.event[:1], eventLetters[:52]))
+}
+
+const eventLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/=,@%+*#[]~"
+
 func detectCSV(h collectors.Head) collectors.Confidence {
 	lines, started := content(h)
 	for i, l := range lines {
 		if l[0] == '{' || i == 100 {
 			return collectors.No
+		}
+		if !started && !share.Match(l) {
+			continue
 		}
 		d, ok := dialectOf(string(l))
 		if !ok {
@@ -138,7 +159,7 @@ func detectCSV(h collectors.Head) collectors.Confidence {
 		}
 		row, _, err := d.row(string(l))
 		switch {
-		case err != nil:
+		case err != nil, !started && !plausible(row):
 		case row.percent != "" && (i == 0 || started):
 			return collectors.Certain
 		case row.percent != "":

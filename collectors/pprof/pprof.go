@@ -119,12 +119,24 @@ func isValueType(b []byte) bool {
 	return true
 }
 
-var legacyText = regexp.MustCompile(`\A(#.*\n|\s*\n)*(heap profile: +\d+: +\d+ +\[ *\d+: +\d+\] +@|--- ?(heapz|contentionz|growthz|mutex|contention|threadz|cpuz)\b|(goroutine|threadcreate) profile: total \d+|heapz_v2|heap_v2/\d+)`)
+var legacyText = regexp.MustCompile(`\A(heap profile: +\d+: +\d+ +\[ *\d+: +\d+\] +@|--- ?(heapz|contentionz|growthz|mutex|contention|threadz|cpuz)\b|(goroutine|threadcreate) profile: total \d+|heapz_v2|heap_v2/\d+)`)
+
+// afterComments leaves out the lines before the first that is neither blank
+// nor a comment.
+func afterComments(b []byte) []byte {
+	for {
+		b = bytes.TrimLeft(b, " \t\r\n\f\v")
+		if len(b) == 0 || b[0] != '#' {
+			return b
+		}
+		_, b, _ = bytes.Cut(b, []byte("\n"))
+	}
+}
 
 // detectLegacy knows gperftools' binary CPU profile by its head: 0, 3, version,
 // period, 0 as words of 4 or 8 bytes in either order.
 func detectLegacy(h collectors.Head) collectors.Confidence {
-	if legacyText.Match(h.Bytes) || bytes.Contains(h.Bytes[:min(len(h.Bytes), 4096)], []byte("\n--- threadz ")) {
+	if legacyText.Match(afterComments(h.Bytes)) || bytes.Contains(h.Bytes[:min(len(h.Bytes), 4096)], []byte("\n--- threadz ")) {
 		return collectors.Certain
 	}
 	b := h.Bytes

@@ -1,6 +1,7 @@
 package published
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,7 +109,7 @@ var gpuflopbenchSources = collectors.Format{
 	Name: "gpuflopbench-sources", Version: 1,
 	About: "gpuFLOPBench: sources of CUDA kernels by program and file (JSON)",
 	Detect: func(h collectors.Head) collectors.Confidence {
-		if sourcesStart.Match(h.Bytes) {
+		if b := bytes.TrimLeft(h.Bytes, " \t\r\n"); len(b) > 0 && b[0] == '{' && sourcesStart.Match(b) {
 			return collectors.Certain
 		}
 		return collectors.No

@@ -107,10 +107,13 @@ func kindOf(h *delimited.Header) kind {
 const headerLines = 200
 
 func detect(h collectors.Head) collectors.Confidence {
-	if Header(h) != nil {
-		return collectors.Certain
+	switch head := Header(h); {
+	case head == nil:
+		return collectors.No
+	case kindOf(head) == kindDispatches:
+		return collectors.Likely // tables that ROCm Compute Profiler made of these have more
 	}
-	return collectors.No
+	return collectors.Certain
 }
 
 // Header returns the header of the table of dispatches or events that a file
@@ -136,9 +139,19 @@ func Header(h collectors.Head) *delimited.Header {
 	return nil
 }
 
+// anyOf says whether one of some texts is in a line: in each header there is.
+func anyOf(line string, texts ...string) bool {
+	for _, t := range texts {
+		if strings.Contains(line, t) {
+			return true
+		}
+	}
+	return false
+}
+
 // asHeader returns the header that a line is, nil where it is none.
 func asHeader(line string) *delimited.Header {
-	if strings.Count(line, ",") < 4 {
+	if !anyOf(line, "ame", "unction", "irection", "peration", "gent", "xec") || strings.Count(line, ",") < 4 {
 		return nil
 	}
 	cells, broken := delimited.Split(line, ',')

@@ -50,7 +50,7 @@ func init() {
 func lines(h collectors.Head, most int) []string {
 	var ls []string
 	rest := h.Bytes
-	for len(ls) < most && len(rest) > 0 {
+	for n := 0; n < 10*most && len(ls) < most && len(rest) > 0; n++ { // n counts blank lines, too
 		line, more, ended := bytes.Cut(rest, []byte("\n"))
 		if !ended && !h.Whole {
 			break
