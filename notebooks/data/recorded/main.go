@@ -24,8 +24,10 @@ import (
 	"time"
 
 	"github.com/rooflab/rooflab/collectors"
-	_ "github.com/rooflab/rooflab/collectors/all"
+	_ "github.com/rooflab/rooflab/collectors/callgrind" // what the collector valgrind reads
+	_ "github.com/rooflab/rooflab/collectors/llvm"
 	"github.com/rooflab/rooflab/collectors/opencl"
+	_ "github.com/rooflab/rooflab/collectors/valgrind"
 	"github.com/rooflab/rooflab/datasets"
 	_ "github.com/rooflab/rooflab/datasets/duckdb"
 )
@@ -89,7 +91,7 @@ func record(ctx context.Context, source, out string) error {
 		return err
 	}
 	defer store.Close()
-	r := &recorder{store: store, replace: strings.NewReplacer(scratch+"/", "", here+"/", "", scratch, ".", here, ".")}
+	r := &recorder{store: store, replace: strings.NewReplacer(scratch+"/", "", here+"/", "", scratch, ".", here, ".", "./programs/", "programs/")}
 	if err := r.openCL(ctx); err != nil {
 		return err
 	}
