@@ -63,13 +63,9 @@ func init() {
 		About:   "Linux perf annotate (refused: its percentages are per symbol)",
 		Version: 1,
 		Detect: func(h collectors.Head) collectors.Confidence {
-			for line := range bytes.Lines(h.Bytes) {
-				if f := bytes.TrimSpace(line); len(f) > 0 {
-					if bytes.HasPrefix(f, []byte("Percent")) && bytes.Contains(f, []byte("Source code & Disassembly of ")) {
-						return collectors.Certain
-					}
-					return collectors.No
-				}
+			first, _, _ := bytes.Cut(bytes.TrimSpace(h.Bytes), []byte("\n"))
+			if bytes.HasPrefix(first, []byte("Percent")) && bytes.Contains(first, []byte("Source code & Disassembly of ")) {
+				return collectors.Certain
 			}
 			return collectors.No
 		},
@@ -81,6 +77,9 @@ func init() {
 }
 
 func detect(h collectors.Head) collectors.Confidence {
+	if !h.HasLine("# ") || !h.Has("# Samples: ", "Overhead", "Children") {
+		return collectors.No
+	}
 	noise := 0 // perf's remarks about symbols that it does not find
 	for line := range bytes.Lines(h.Bytes) {
 		s := strings.TrimRight(string(line), "\r\n ")

@@ -75,10 +75,12 @@ func init() {
 
 const startedOn = "# started on "
 
-// content yields the lines that are neither blank nor comments.
+// content yields the first lines that are neither blank nor comments.
 func content(h collectors.Head) (lines [][]byte, started bool) {
+	const most, mostBlank = 100, 1000
+	n := 0
 	for line := range bytes.Lines(h.Bytes) {
-		if !h.Whole && line[len(line)-1] != '\n' {
+		if n++; len(lines) == most || n-len(lines) > mostBlank || !h.Whole && line[len(line)-1] != '\n' {
 			break
 		}
 		text := bytes.TrimRight(line, "\r\n")
@@ -147,7 +149,7 @@ const eventLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 func detectCSV(h collectors.Head) collectors.Confidence {
 	lines, started := content(h)
 	for i, l := range lines {
-		if l[0] == '{' || i == 100 {
+		if l[0] == '{' {
 			return collectors.No
 		}
 		if !started && !share.Match(l) {

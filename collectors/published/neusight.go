@@ -119,7 +119,7 @@ var neusightDevice = collectors.Format{
 	About: "NeuSight: peaks of one GPU (JSON)",
 	Detect: func(h collectors.Head) collectors.Confidence {
 		var keys map[string]any
-		if h.Whole && json.Unmarshal(h.Bytes, &keys) == nil && keys["Device"] != nil && keys["Mem_Bw"] != nil && keys["SingleFLOPs"] != nil {
+		if h.Whole && h.Has(`"Mem_Bw"`) && json.Unmarshal(h.Bytes, &keys) == nil && keys["Device"] != nil && keys["Mem_Bw"] != nil && keys["SingleFLOPs"] != nil {
 			return collectors.Certain
 		}
 		return collectors.No

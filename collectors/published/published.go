@@ -16,6 +16,7 @@
 package published
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -195,7 +196,7 @@ func (t *table) attributes(out *collectors.Output, a datasets.Attribute, columns
 // header says whether a file's first line begins with some text.
 func header(prefix string) func(collectors.Head) collectors.Confidence {
 	return func(h collectors.Head) collectors.Confidence {
-		if strings.HasPrefix(string(h.Bytes), prefix) {
+		if bytes.HasPrefix(h.Bytes, []byte(prefix)) {
 			return collectors.Certain
 		}
 		return collectors.No

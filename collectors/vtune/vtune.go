@@ -115,7 +115,7 @@ func isMessage(line string) bool {
 func detect(h collectors.Head) collectors.Confidence {
 	messages := 0
 	n := 0
-	for line := range bytes.Lines(h.Bytes) {
+	for line := range bytes.Lines(bytes.TrimLeft(h.Bytes, " \t\r\n")) {
 		text := strings.TrimSpace(string(line))
 		if text == "" {
 			continue
