@@ -55,17 +55,21 @@ type pairKey struct {
 	kernel string
 	dims   [6]Null[int64]
 	rank   Null[int64]
+	// process tells processes without ranks apart: pid or device.
+	process Null[int64]
 }
 
 type pairLaunch struct {
-	id, pid  int64
+	id       int64
+	pid      Null[int64]
+	device   Null[int64]
 	sequence Null[int64]
 	key      pairKey
 }
 
 // Pairs finds the launches of kernels of run a in run b: same short name, same
 // grid and block (where both runs know them for the kernel), same rank (where
-// both know it), and the same place in the sequence of such launches. Tools'
+// both know it; else same process, where processes can be told apart), and the same place in the sequence of such launches. Tools'
 // own ids are not looked at. Every launch of both runs is in the result, those
 // without a partner too, and Match says why.
 func (s *Store) Pairs(ctx context.Context, a, b int64, opt PairOptions) ([]Pair, error) {
@@ -89,9 +93,9 @@ func (s *Store) pairLaunches(ctx context.Context, run int64) (ls []pairLaunch, e
 	if n == 0 {
 		return nil, fmt.Errorf("the store has no run %d: Query \"SELECT id, tool FROM run\" lists them", run)
 	}
-	err = each(ctx, s.conn, `SELECT l.id, l.pid, l.sequence, g.short, l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.rank
+	err = each(ctx, s.conn, `SELECT l.id, l.pid, l.sequence, g.short, l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.rank, l.device
 		FROM launch l JOIN region g ON g.id = l.region_id WHERE l.run_id = ? AND g.kind = '`+KindKernel+`' ORDER BY l.sequence NULLS LAST, l.id`, func(v []any) {
-		l := pairLaunch{id: integer(v[0]).V, pid: integer(v[1]).V, sequence: integer(v[2]), key: pairKey{kernel: str(v[3]), rank: integer(v[10])}}
+		l := pairLaunch{id: integer(v[0]).V, pid: integer(v[1]), device: integer(v[11]), sequence: integer(v[2]), key: pairKey{kernel: str(v[3]), rank: integer(v[10])}}
 		for i := range l.key.dims {
 			l.key.dims[i] = integer(v[4+i])
 		}
@@ -113,9 +117,17 @@ func level(a, b []pairLaunch) {
 			ranks = ranks && ls[i].key.rank.Valid
 		}
 	}
+	byPID, byDevice := processes(a, b)
 	for _, ls := range [][]pairLaunch{a, b} {
 		for i := range ls {
 			k := &ls[i].key
+			switch {
+			case ranks:
+			case byPID:
+				k.process = ls[i].pid
+			case byDevice:
+				k.process = ls[i].device
+			}
 			if unknown[k.kernel] {
 				k.dims = [6]Null[int64]{}
 			}
@@ -124,6 +136,31 @@ func level(a, b []pairLaunch) {
 			}
 		}
 	}
+}
+
+// processes reports by what the processes of two runs can be told apart: pids
+// where both recorded the same execution, devices where each process has one
+// of its own.
+func processes(a, b []pairLaunch) (byPID, byDevice bool) {
+	var pids [2]map[Null[int64]]Null[int64] // with their devices
+	byDevice = true
+	for side, ls := range [][]pairLaunch{a, b} {
+		pids[side] = map[Null[int64]]Null[int64]{}
+		owner := map[Null[int64]]Null[int64]{}
+		for i := range ls {
+			pid, device := ls[i].pid, ls[i].device
+			was, known := pids[side][pid]
+			of, taken := owner[device]
+			byDevice = byDevice && device.Valid && (!known || was == device) && (!taken || of == pid)
+			pids[side][pid], owner[device] = device, pid
+		}
+	}
+	byPID = len(pids[0]) == len(pids[1])
+	for pid := range pids[0] {
+		_, both := pids[1][pid]
+		byPID = byPID && both
+	}
+	return byPID, byDevice
 }
 
 // sides are the launches of one key.

@@ -3,6 +3,7 @@ package datasets
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -42,7 +43,9 @@ func Selected(reason string) bool {
 // add up to 1. "selected" is no stall and has no such column.
 //
 // A reason that the run knows and that was not seen in a row is 0; one that the
-// run does not know is NA, and so are all of them where nothing stalled.
+// run does not know is NA, and so are all of them where nothing stalled. Only
+// kernels are here: for functions of a CPU the reason of a sample is an event
+// that was counted ("cpu", "Ir"), and no stall; the table pc_sample has those.
 // Filter.Metrics is not looked at.
 func (s *Store) Stalls(ctx context.Context, f Filter, by StallsBy) (dataframe.DataFrame, error) {
 	df, err := s.stalls(ctx, f, by)
@@ -84,8 +87,8 @@ func (s *Store) stalls(ctx context.Context, f Filter, by StallsBy) (dataframe.Da
 	stalled := map[[2]any]int64{}        // by run and kernel
 	reasons := map[string]bool{}
 	err := each(ctx, s.conn, `SELECT l.run_id, g.short, `+key+`, p.reason, sum(p.samples)::BIGINT, sum(p.not_issued)::BIGINT
-		FROM pc_sample p JOIN launch l ON l.id = p.launch_id JOIN region g ON g.id = l.region_id LEFT JOIN code c ON c.id = p.code_id`+where+
-		` GROUP BY ALL ORDER BY ALL`, func(v []any) {
+		FROM pc_sample p JOIN launch l ON l.id = p.launch_id JOIN (SELECT * FROM region WHERE kind = '`+KindKernel+`') g ON g.id = l.region_id
+		LEFT JOIN code c ON c.id = p.code_id`+where+` GROUP BY ALL ORDER BY ALL`, func(v []any) {
 		k := stallKey{run: integer(v[0]).V, kernel: str(v[1]), code: integer(v[2]).V, file: str(v[6]), line: integer(v[7])}
 		r := rows[k]
 		if r == nil {
@@ -145,7 +148,12 @@ func stallFrame(order []*stallRow, reasons []string, known map[int64]map[string]
 	}
 	t.columns(series.Int, "samples", "selected", "stalled", "not_issued")
 	t.columns(series.Float, "share")
-	t.columns(series.Float, reasons...)
+	for _, r := range reasons {
+		if slices.Contains(t.names, r) {
+			r += " (reason)" // a name that another column has
+		}
+		t.column(r, series.Float)
+	}
 	for _, r := range order {
 		row := []any{r.run, r.kernel}
 		switch by {

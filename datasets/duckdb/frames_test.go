@@ -87,6 +87,13 @@ func TestStallsByKernelInstructionAndLine(t *testing.T) {
 		file line samples selected stalled share long_scoreboard
 		k.cu 7 14 4 10 0.500000 0.800000
 		k.cu 8 10 0 10 0.500000 1.000000`)
+	// A function of a CPU has events, no stalls; a reason may have any name.
+	group(t, s, profile(&datasets.Region{ID: 1, Run: 1, Kind: datasets.KindFunction, Raw: "f", Short: "f"}, kernel(2, "k"), &datasets.Launch{ID: 1, Run: 1, Region: 1},
+		&datasets.Launch{ID: 2, Run: 1, Region: 2}, code(1, 1, 0, 7, "MOV"), code(2, 2, 0, 7, "LDG"), sample(1, 1, "cpu", 3), sample(2, 2, "share", 3)))
+	df, err = s.Stalls(t.Context(), datasets.Filter{Run: 3}, datasets.StallsByKernel)
+	same(t, "a function beside a kernel", lines(t, df, err), `
+		run_id kernel samples selected stalled not_issued share share (reason)
+		3 k 3 0 3 NaN 1.000000 1.000000`)
 	if _, err := s.Stalls(t.Context(), datasets.Filter{}, 9); err == nil || !strings.Contains(err.Error(), "StallsByLine") {
 		t.Errorf("an unknown level: %v", err)
 	}

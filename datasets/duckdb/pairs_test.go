@@ -106,6 +106,47 @@ func TestLaunchesArePairedByNameSizeAndPlace(t *testing.T) {
 	}
 }
 
+func TestProcessesWithoutRanksAreToldApart(t *testing.T) {
+	// Two processes launch the same kernel: one once, the other twice.
+	launches := func(first, second int64, pids [2]int64, devices [2]int64) datasets.Profile {
+		p := launched(t, "k/64 k/64 k/64")
+		n := 0
+		for _, r := range p.Records {
+			if l, ok := r.(*datasets.Launch); ok {
+				who := []int64{first, second, second}[n]
+				l.PID, l.Device = datasets.Some(pids[who]), datasets.Some(devices[who])
+				n++
+			}
+		}
+		return p
+	}
+	for name, c := range map[string]struct {
+		pids    [2]int64
+		devices [2]int64
+		want    string
+	}{
+		"the same pids":    {[2]int64{10, 11}, [2]int64{0, 0}, "[{1 4} {2 5} {3 6}]"},
+		"a device each":    {[2]int64{20, 21}, [2]int64{0, 1}, "[{1 4} {2 5} {3 6}]"},
+		"nothing to go by": {[2]int64{20, 21}, [2]int64{0, 0}, "[{1 0} {2 0} {3 0} {0 4} {0 5} {0 6}]"},
+	} {
+		s := open(t, filepath.Join(t.TempDir(), "s"))
+		devices := c.devices
+		group(t, s, launches(0, 1, [2]int64{10, 11}, devices), launches(0, 1, c.pids, devices))
+		pairs, err := s.Pairs(t.Context(), 1, 2, datasets.PairOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		type ab struct{ A, B int64 }
+		var got []ab
+		for _, p := range pairs {
+			got = append(got, ab{p.A, p.B})
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
+}
+
 func TestPairedCountersStandSideBySide(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "s"))
 	group(t, s, launched(t, "k/64 f/1"), launched(t, "other/1 k/64"))
