@@ -18,7 +18,7 @@ func registers(name string, width, chains int, f func(n int)) Kernel {
 func scalarFMAProbe() Kernel {
 	return registers("muladd_scalar", 1, 8, func(n int) {
 		const x, y = 0.5, 1.0
-		a, b, c, d, e, f, g, h := x, y, x, y, x, y, x, y
+		a, b, c, d, e, f, g, h := 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0 // equal ones would be computed once
 		for range n {
 			a, b, c, d = a*x+y, b*x+y, c*x+y, d*x+y
 			e, f, g, h = e*x+y, f*x+y, g*x+y, h*x+y

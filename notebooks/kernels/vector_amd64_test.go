@@ -4,8 +4,33 @@ package kernels
 
 import (
 	"math"
+	"os/exec"
+	"strings"
 	"testing"
 )
+
+// Chains that are always equal would be computed once, and the ceiling that
+// the probe finds would be too high: the compiler's listing tells.
+func TestEveryChainOfTheProbeIsComputed(t *testing.T) {
+	out, err := exec.Command("go", "build", "-gcflags=-S", ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	counts, in := map[string]int{}, ""
+	for line := range strings.Lines(string(out)) {
+		if name, _, ok := strings.Cut(line, " STEXT"); ok {
+			in = name[strings.LastIndex(name, ".")+1:]
+		}
+		if strings.Contains(line, "VFMADD") {
+			counts[in]++
+		}
+	}
+	for _, f := range []string{"fma512", "fma256"} {
+		if counts[f] < chains {
+			t.Errorf("%s has %d multiply-adds for %d chains", f, counts[f], chains)
+		}
+	}
+}
 
 func TestVectorProductIsTheScalarOne(t *testing.T) {
 	if !haveVectors() {
