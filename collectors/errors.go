@@ -82,11 +82,17 @@ func (e *PartError) Error() string {
 type UnknownError struct {
 	File  string
 	Empty bool // the file is empty
+	// Written: by its name the file is source code or a document, and no format
+	// was asked.
+	Written bool
 }
 
 func (e *UnknownError) Error() string {
 	if e.Empty {
 		return e.File + ": the file is empty"
+	}
+	if e.Written {
+		return fmt.Sprintf("%s: by its name this is source code or a document, which may quote a profile: name a format with --format if it is one all the same (%s)", e.File, names())
 	}
 	return fmt.Sprintf("%s: no format that is known here fits: name one with --format if you know it (%s)", e.File, names())
 }

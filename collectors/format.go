@@ -100,10 +100,14 @@ func names() string {
 }
 
 // Detect returns the format that is surest of a file, by name where two are
-// equally sure. It returns an *UnknownError where none knows it.
+// equally sure. It returns an *UnknownError where none knows it, and for files
+// whose names say that people wrote them: source code and documents.
 func Detect(h Head) (Format, Confidence, error) {
 	var best Format
 	var sure Confidence
+	if h.written() {
+		return best, sure, &UnknownError{File: h.Name, Empty: len(h.Bytes) == 0 && h.Whole, Written: true}
+	}
 	for _, f := range Formats() {
 		if c := f.Detect(h); c > sure {
 			best, sure = f, c

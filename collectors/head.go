@@ -1,6 +1,24 @@
 package collectors
 
-import "bytes"
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+)
+
+// writings are the endings of files that people write: source code, documents
+// and notebooks. They quote profiles, in tests and examples, and are none.
+var writings = func() map[string]bool {
+	m := map[string]bool{}
+	for _, ext := range strings.Fields("go c h cc hh cpp hpp cxx hxx inl cu cuh cl hip f for f90 f95 f03 f08 s asm ll ptx rs java kt scala swift zig jl lua py pyi pyx pl pm rb php " +
+		"sh bash zsh fish ps1 bat cmake mk md markdown rst adoc org tex bib html htm css scss ipynb patch diff") {
+		m["."+ext] = true
+	}
+	return m
+}()
+
+// written says whether the name is that of such a file.
+func (h Head) written() bool { return writings[strings.ToLower(filepath.Ext(h.Name))] }
 
 // HasLine says whether a line begins with one of the texts. It is much cheaper
 // than a regular expression: a format that looks for something on any line
