@@ -146,11 +146,15 @@ func (in *Input) Line() (text []byte, line int, ended bool, err error) {
 	in.buf = in.buf[:0]
 	for {
 		part, err := in.r.ReadSlice('\n')
-		in.buf = append(in.buf, part...)
+		whole := part
+		if err != nil || len(in.buf) > 0 { // a line longer than the reader's buffer, or the last one
+			in.buf = append(in.buf, part...)
+			whole = in.buf
+		}
 		switch {
 		case err == nil:
 			in.line++
-			text := in.buf[:len(in.buf)-1]
+			text := whole[:len(whole)-1]
 			if n := len(text); n > 0 && text[n-1] == '\r' {
 				text = text[:n-1]
 			}

@@ -74,7 +74,7 @@ func (p *parser) launchOf(row []field, metric string) (*launch, error) {
 	if _, err := strconv.ParseUint(id, 10, 63); err != nil {
 		return nil, p.bad(row, colID, "the id of a row is no number", "a number")
 	}
-	key := fmt.Sprintf("%d|%s|%s", p.tables, p.text(row, colPID), id)
+	key := strconv.Itoa(p.tables) + "|" + p.text(row, colPID) + "|" + id
 	l, ok := p.launches[key]
 	if !ok {
 		var err error

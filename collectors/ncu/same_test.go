@@ -15,6 +15,8 @@ func TestTheShortWaySaysWhatTheLongOneDoes(t *testing.T) {
 		`"dram__bytes.sum","byte","53,261,312"`, `"gpu__time_duration.sum","us","10.25"`, `"launch__cache","","n/a"`, `"name","","a ""quoted"" text"`,
 		`"ratio","%","1,234.5"`, `"blank "," % "," 7 "`, `"empty","inst",""`, `"marked","inst","(!) 12"`, `"instances","inst","12 (1; 11)"`,
 		`"scaled","Kbyte","65.54"`, `"big","inst","123,456,789,012,345,678"`, `"negative","inst","-3"`, `"exponent","inst","1e+03"`, `"ambiguous","inst","117.344"`,
+		`"decimal","us","12.345678"`, `"both","Mbyte","1,234,567.25"`, `"small","s","0.000001"`, `"zero","%","0.00"`, `"rate","Gbyte/second","1.5"`, `"cycles","cycle/nsecond","1.41"`,
+		`"grouped","inst","117,344"`, `"binary","KiB","2.5"`, `"long","ns","12345678901234.5678"`, `"third","%","33.333"`, `"tenth","usecond","0.1"`,
 	}
 	file := func(process func(int) string) string {
 		var b strings.Builder
