@@ -208,7 +208,7 @@ func TestACrashAndAHangEndNothingElse(t *testing.T) {
 		{"kernel": "crash", "global": "16", "local": "16", "args": ["out=buf:int:16"]},
 		{"kernel": "endless", "global": "1", "local": "1", "args": ["out=buf:int:16"]},
 		{"kernel": "groups", "global": "256", "local": "16", "args": ["out=buf:int:16", "local:64"], "expect": {"out": "all=16"}}]}]}`)
-	recs := must(t, "--job", job, "--timeout", "6s")
+	recs := must(t, "--job", job, "--timeout", "10s")
 	run := recs.Runs[0]
 	if run.Status != datasets.RunFailed || !strings.Contains(run.Error, "crash") || !strings.Contains(run.Error, "and 1 more") {
 		t.Errorf("the run is %s: %s", run.Status, run.Error)
