@@ -56,6 +56,9 @@ func detectJSON(h collectors.Head) collectors.Confidence {
 	if bytes.Contains(b, []byte(`"column_metadata"`)) || bytes.Contains(b, []byte(`"columns"`)) && bytes.Contains(b, []byte(`"nodes"`)) {
 		return collectors.Certain
 	}
+	if h.Whole {
+		return collectors.No
+	}
 	b = bytes.TrimLeft(b[1:], " \t\r\n")
 	if b, ok := bytes.CutPrefix(b, []byte(`"data"`)); ok {
 		b = bytes.TrimLeft(b, " \t\r\n:")

@@ -80,7 +80,7 @@ func detect(h collectors.Head) collectors.Confidence {
 	switch {
 	case body && (headerLine.Match(h.Bytes) || graphLine.Match(h.Bytes)):
 		return collectors.Certain
-	case headerLine.Match(h.Bytes) && bytes.HasPrefix(h.Bytes, []byte("version:")):
+	case headerLine.Match(h.Bytes) && bytes.HasPrefix(h.Bytes, []byte("version:")) && h.HasLine("creator: ", "positions: ", "cmd: ", "desc: ", "pid: "):
 		return collectors.Likely // a run that collected nothing
 	}
 	return collectors.No

@@ -46,7 +46,7 @@ func init() {
 		Version: 1,
 		Detect: func(h collectors.Head) collectors.Confidence {
 			b := h.Bytes
-			if i := bytes.Index(b, []byte("<cube ")); i >= 0 && i < 4096 && bytes.HasPrefix(bytes.TrimSpace(b), []byte("<")) {
+			if i := bytes.Index(b, []byte("<cube version=")); i >= 0 && i < 4096 && bytes.HasPrefix(bytes.TrimSpace(b), []byte("<")) {
 				return collectors.Likely
 			}
 			return collectors.No

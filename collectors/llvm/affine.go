@@ -168,7 +168,8 @@ func (a *analysis) instruction(in *Instr) affine {
 		return v[0].plus(v[1].scale(-1, true))
 	case "or":
 		// LLVM writes an addition that cannot carry as or.
-		if v := args(); v[1].constant && v[1].n >= 0 && multiples(v[0], v[1].n) {
+		disjoint := strings.HasPrefix(in.Text[strings.Index(in.Text, "= ")+2:], "or disjoint ") // since LLVM 18
+		if v := args(); disjoint || v[1].constant && v[1].n >= 0 && multiples(v[0], v[1].n) {
 			return v[0].plus(v[1])
 		} else {
 			return blur(nonlinear, v...)

@@ -276,7 +276,7 @@ func (c *Counts) call(a *analysis, in *Instr) {
 	switch {
 	case mathCall.MatchString(in.callee) && !flopIntrinsic.MatchString(in.callee):
 		c.MathCalls++
-	case strings.Contains(in.callee, "barrier") || strings.HasPrefix(in.callee, "@llvm.amdgcn.s.barrier"):
+	case strings.Contains(in.callee, "barrier") || strings.HasPrefix(in.callee, "@llvm.nvvm.bar"):
 		c.Barrier++
 	case strings.HasPrefix(in.callee, "@llvm."):
 		c.Intrinsics++

@@ -206,8 +206,10 @@ func (c *cursor) value() (string, error) {
 	}
 	// A constant expression: getelementptr inbounds (...), bitcast (...).
 	start := c.i
-	for c.peek() == "inbounds" || c.peek() == "nuw" || c.peek() == "nsw" || c.peek() == "exact" || c.peek() == "inrange" {
-		c.next()
+	for c.peek() == "inbounds" || c.peek() == "nuw" || c.peek() == "nsw" || c.peek() == "nusw" || c.peek() == "exact" || c.peek() == "inrange" {
+		if c.next() == "inrange" { // inrange(-16, 24)
+			c.skipParens()
+		}
 	}
 	if c.peek() == "(" && (t[0] >= 'a' && t[0] <= 'z') {
 		from := c.i

@@ -311,3 +311,38 @@ func FuzzIR(f *testing.F) {
 		}
 	})
 }
+
+// What later versions of LLVM write, by hand: ranges, captures, flags of more
+// instructions, and NVPTX's kernels and ids.
+func TestSyntaxOfLaterVersions(t *testing.T) {
+	r := analyse(t, "later.ll", `target triple = "nvptx64-nvidia-cuda"
+@table = global { [5 x ptr] } zeroinitializer
+define ptx_kernel void @_Z5scalePfi(ptr noundef captures(none) initializes((0, 4)) %x, i32 noundef range(i32 0, 100) %n) #0 {
+  %ctaid = call range(i32 0, 2147483647) i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %ntid = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %base = mul i32 %ctaid, %ntid
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %i = add nuw i32 %base, %tid
+  %two = shl nuw nsw i32 %i, 1
+  %odd = or disjoint i32 %two, 1
+  %wide = zext nneg i32 %odd to i64
+  %p = getelementptr inbounds nuw float, ptr %x, i64 %wide
+  %v = load float, ptr %p, align 4
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %more = icmp samesign ult i32 %i, %n
+  br i1 %more, label %then, label %end
+then:
+  store float %v, ptr getelementptr inbounds inrange(-16, 24) ({ [5 x ptr] }, ptr @table, i32 0, i32 0, i32 2), align 4
+  br label %end
+end:
+  ret void
+}
+`)["scale"]
+	if !r.Function.Kernel || len(r.Function.Params) != 2 || len(r.Accesses) != 2 || r.Total.Barrier != 1 || r.Total.ItemBranches != 1 {
+		t.Fatalf("the kernel is %+v with %+v", r.Function, r.Total)
+	}
+	// Two floats of 4 bytes from one thread to the next; a global stays.
+	if a, b := r.Accesses[0], r.Accesses[1]; a.Item != llvm.Strided || b.Item != llvm.Constant || !b.Store {
+		t.Errorf("the accesses are %+v and %+v", a, b)
+	}
+}

@@ -26,8 +26,10 @@ var bracketed = regexp.MustCompile(`^(.*?)\s*\(([^()]*)\)$`)
 
 func asTitle(text string) title {
 	t := title{label: strings.TrimSpace(text)}
-	if m := bracketed.FindStringSubmatch(t.label); m != nil {
-		t.label, t.unit = m[1], m[2]
+	if strings.HasSuffix(t.label, ")") {
+		if m := bracketed.FindStringSubmatch(t.label); m != nil {
+			t.label, t.unit = m[1], m[2]
+		}
 	}
 	t.key = delimited.Key(t.label)
 	return t

@@ -2,6 +2,7 @@ package opencl_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -207,7 +208,7 @@ func TestACrashAndAHangEndNothingElse(t *testing.T) {
 		{"kernel": "crash", "global": "16", "local": "16", "args": ["out=buf:int:16"]},
 		{"kernel": "endless", "global": "1", "local": "1", "args": ["out=buf:int:16"]},
 		{"kernel": "groups", "global": "256", "local": "16", "args": ["out=buf:int:16", "local:64"], "expect": {"out": "all=16"}}]}]}`)
-	recs := must(t, "--job", job, "--timeout", "6s")
+	recs := must(t, "--job", job, "--timeout", "10s")
 	run := recs.Runs[0]
 	if run.Status != datasets.RunFailed || !strings.Contains(run.Error, "crash") || !strings.Contains(run.Error, "and 1 more") {
 		t.Errorf("the run is %s: %s", run.Status, run.Error)
@@ -340,5 +341,54 @@ func TestAnInterruptEndsTheChild(t *testing.T) {
 	err = f(ctx, collectors.Job{Stdout: io.Discard, Stderr: io.Discard, Log: io.Discard}, collectors.NewOutput("", &parsertest.Records{}))
 	if err == nil || !strings.Contains(err.Error(), "context deadline exceeded") {
 		t.Errorf("the interrupted collection gives %v", err)
+	}
+}
+
+// Whatever a job file says, it is an error or a list of launches: nothing
+// panics, and nothing runs, as no repeat is asked for.
+func FuzzJob(f *testing.F) {
+	for _, s := range []string{"n=int:1", "x=buf:float4:${n}:random(1,0,2):r", "local:${4*n}", "raw:00ff", "float2:1,${n}", "buf:half:3:file(a:b)", "${(n}", "double:${1<<n}"} {
+		f.Add(s)
+	}
+	dir := f.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "k.cl"), nil, 0o644); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, arg string) {
+		text, err := json.Marshal(map[string]any{"programs": []any{map[string]any{"source": "k.cl", "launches": []any{
+			map[string]any{"kernel": "k", "global": arg, "sweep": map[string]any{"n": []int{3}}},
+			map[string]any{"kernel": "k", "global": "1", "when": arg, "args": []string{arg}, "repeats": 0, "sweep": map[string]any{"n": []int{3, -1}}}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := filepath.Join(dir, "job.json")
+		if err := os.WriteFile(job, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c, err := collectors.LookupCollector("opencl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fs := flag.NewFlagSet("opencl", flag.ContinueOnError)
+		run := c.New(fs)
+		if err := fs.Parse([]string{"--job", job, "--platform", "none of this name"}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // what could be launched is not
+		if err := run(ctx, collectors.Job{Stdout: io.Discard, Stderr: io.Discard, Log: io.Discard}, collectors.NewOutput("", &parsertest.Records{})); err == nil {
+			t.Error("it ran")
+		}
+	})
+}
+
+// By Python's struct.pack('e', v): it is 0.0999755859375 for 0.1, 1.1920928955078125e-07
+// for 1e-7 (which is below the normal numbers), 2050 for 2049.5, 65504 at most.
+func TestNumbersOfHalfPrecision(t *testing.T) {
+	for v, sum := range map[string]string{"0.1": "0.199951171875", "1e-7": "2.384185791015625e-07", "2049.5": "4100", "-65504": "-131008", "1e-9": "0"} {
+		recs := must(t, "--source", "testdata/kernels.cl", "--kernel", "untouched", "--global", "1", "--repeats", "1", "--arg", "h=buf:half:2:fill("+v+")")
+		if got := attribute(recs, 1, "output.h.sum"); got != sum {
+			t.Errorf("two times %s is %s, want %s (%s)", v, got, sum, recs.Runs[0].Error)
+		}
 	}
 }

@@ -14,6 +14,10 @@ import (
 	"time"
 )
 
+// mostStart is how long a child may take until it says hello: one that is no
+// rooflab never does.
+const mostStart = 30 * time.Second
+
 // crash is how a child ended that did not finish.
 type crash struct {
 	launch int // the launch that was under way, -1 where there was none
@@ -76,7 +80,7 @@ func ask(ctx context.Context, req request, limit time.Duration, stdout, stderr i
 	var fault error
 	hello, done, late := false, false, false
 	stopped := ctx.Done()
-	timer := time.NewTimer(limit)
+	timer := time.NewTimer(min(limit, mostStart))
 	defer timer.Stop()
 	for open := true; open; {
 		select {
@@ -116,7 +120,7 @@ func ask(ctx context.Context, req request, limit time.Duration, stdout, stderr i
 		return nil, fault
 	case done:
 		return nil, nil
-	case late:
+	case late && hello:
 		c.how = fmt.Sprintf("it was stopped after %v without a sign of life (--timeout)", limit)
 	case !hello:
 		return nil, fmt.Errorf("%s did not answer as rooflab does (%s): a program that collects with OpenCL calls opencl.ServeIfAsked at the beginning of its main", self, cmd.ProcessState)

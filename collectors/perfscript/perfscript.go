@@ -58,7 +58,7 @@ func init() {
 func detect(h collectors.Head) collectors.Confidence {
 	samples, frames := 0, 0
 	for line := range bytes.Lines(h.Bytes) {
-		text := bytes.TrimRight(line, "\r\n")
+		text := bytes.TrimRight(line[:min(len(line), 2048)], "\r\n") // longer lines have branches at their end
 		blank := len(bytes.TrimSpace(text)) == 0
 		switch {
 		case blank || text[0] == '#':

@@ -19,6 +19,9 @@ type dialect struct {
 // fields between, unless only that fits.
 func dialectOf(line string) (dialect, bool) {
 	for _, sep := range separators(line) {
+		if strings.Count(line, sep) < 2 {
+			continue
+		}
 		for _, style := range []collectors.Style{collectors.Dot, collectors.Comma} {
 			d := dialect{sep, style}
 			if w, _, err := d.row(line); err == nil && w.percent != "" && collectors.StyleOf(w.percent) == style {
@@ -27,6 +30,9 @@ func dialectOf(line string) (dialect, bool) {
 		}
 	}
 	for _, sep := range separators(line) { // perf before 3.13 wrote no run time
+		if strings.Count(line, sep) < 2 {
+			continue
+		}
 		d := dialect{sep, collectors.Dot}
 		if w, _, err := d.row(line); err == nil && collectors.StyleOf(w.value) == collectors.Dot || err == nil && strings.HasPrefix(w.value, "<not") {
 			return d, true

@@ -140,20 +140,27 @@ var share = regexp.MustCompile(`[^0-9.][0-9]+[^0-9.][^0-9]{0,3}[0-9]{1,3}[.,][0-
 // plausible tells events of perf from numbers and texts of other tables that
 // happen to stand in the same order.
 func plausible(r row) bool {
-	return len(r.unit) <= 20 && !strings.ContainsAny(r.unit, `"'(){};=`) &&
-		(r.onlyMetric || strings.Trim(r.event, eventLetters) == "" && strings.ContainsAny(r.event[:1], eventLetters[:52]))
+	known := r.unit == "" || units[r.unit] || strings.ContainsAny(r.event, "-_/.:") // other units are uncore events'
+	return known && (r.onlyMetric || strings.Trim(r.event, eventLetters) == "" && strings.ContainsAny(r.event[:1], eventLetters[:52]))
 }
+
+// units are perf's own.
+var units = map[string]bool{"msec": true, "ns": true, "Joules": true, "MiB": true, "Bytes": true, "C": true, "%": true}
 
 const eventLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/=,@%+*#[]~"
 
 func detectCSV(h collectors.Head) collectors.Confidence {
 	lines, started := content(h)
+	tried := 0
 	for i, l := range lines {
 		if l[0] == '{' {
 			return collectors.No
 		}
 		if !started && !share.Match(l) {
 			continue
+		}
+		if tried++; tried > 5 && !started {
+			return collectors.No
 		}
 		d, ok := dialectOf(string(l))
 		if !ok {

@@ -39,3 +39,7 @@ __kernel void endless(__global volatile int *out)
 {
     while (out[0] == 0) { }
 }
+
+__kernel void untouched(__global half *h)
+{
+}
