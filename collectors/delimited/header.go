@@ -37,6 +37,17 @@ func Key(name string) string {
 	}, name)
 }
 
+// IsRow says whether a cell behind the first of a line with commas begins with
+// a digit, which no title does: a cheap look at lines that may be headers.
+func IsRow(line string) bool {
+	for i := 1; i < len(line); i++ {
+		if line[i] >= '0' && line[i] <= '9' && line[i-1] == ',' {
+			return true
+		}
+	}
+	return false
+}
+
 // At returns the place of the first of some keys that the header has, -1
 // where it has none.
 func (h *Header) At(keys ...string) int {

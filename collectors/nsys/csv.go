@@ -51,7 +51,7 @@ var nameColumns = []string{"kernelname", "name", "range", "operation", "apifunct
 // asTable returns the table whose header a line is, nil where it is none:
 // tables of nsys stats have a name, and times with units or a share of time.
 func asTable(line, report string) *table {
-	if strings.Count(line, ",") < 3 {
+	if strings.Count(line, ",") < 3 || strings.Contains(line, ",Sum(ns),") { // that is ROCm Compute Profiler's
 		return nil
 	}
 	cells, broken := delimited.Split(line, ',')
@@ -97,7 +97,7 @@ func asTable(line, report string) *table {
 		numbers = 2
 	}
 	counts := false
-	for _, k := range []string{"instances", "numcalls", "calls", "count", "operations", "totalinstances"} {
+	for _, k := range []string{"instances", "numcalls", "calls", "count", "operations", "totalinstances", "rangeinstances", "kerninst"} {
 		_, has := t.at[k]
 		counts = counts || has
 	}
@@ -164,7 +164,7 @@ func detectCSV(h collectors.Head) collectors.Confidence {
 			break
 		}
 		text := strings.TrimRight(string(line), "\r")
-		if namesRows(text) && asTable(text, "") != nil {
+		if namesRows(text) && !delimited.IsRow(text) && asTable(text, "") != nil {
 			return collectors.Certain
 		}
 		if strings.HasPrefix(text, "SKIPPED: ") && skipped.MatchString(text) {

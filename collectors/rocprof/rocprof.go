@@ -72,7 +72,7 @@ const (
 	kindCalls           // API and marker traces
 	kindCopies          // memory copies
 	kindMemory          // allocations and scratch memory
-	kindStats
+	kindStats // rocprof's, and pmc_kernel_top.csv of ROCm Compute Profiler
 	kindAgents
 	kindSamples // PC samples
 )
@@ -85,7 +85,7 @@ func kindOf(h *delimited.Header) kind {
 		return kindCounters
 	case name && h.Has("kind", "starttimestamp", "endtimestamp"):
 		return kindKernels
-	case name && h.At("index", "dispatchid") >= 0 && h.At("grd", "gridsize") >= 0 && h.At("wgr", "workgroupsize") >= 0:
+	case name && (h.At("index", "dispatchid") >= 0 || h.Has("beginns", "endns")) && h.At("grd", "gridsize") >= 0 && h.At("wgr", "workgroupsize") >= 0:
 		return kindDispatches
 	case h.Has("domain", "function", "starttimestamp", "endtimestamp"):
 		return kindCalls
@@ -93,7 +93,7 @@ func kindOf(h *delimited.Header) kind {
 		return kindCopies
 	case h.Has("kind", "operation", "starttimestamp"):
 		return kindMemory
-	case h.Has("name", "calls", "totaldurationns", "averagens", "percentage"):
+	case h.Has("name", "calls", "totaldurationns", "averagens", "percentage"), h.Has("kernelname", "count", "sum(ns)", "mean(ns)"):
 		return kindStats
 	case h.Has("nodeid", "agenttype"):
 		return kindAgents
@@ -128,8 +128,10 @@ func Header(h collectors.Head) *delimited.Header {
 		if !ended && !h.Whole { // counters of many channels make headers longer than the head
 			line = line[:max(bytes.LastIndexByte(line, ','), 0)]
 		}
-		if c := asHeader(strings.TrimRight(string(line), "\r")); c != nil {
-			return c
+		if text := strings.TrimRight(string(line), "\r"); !delimited.IsRow(text) {
+			if c := asHeader(text); c != nil {
+				return c
+			}
 		}
 		if !ended {
 			return nil
