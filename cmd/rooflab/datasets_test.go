@@ -51,6 +51,16 @@ func TestDatasetsAreFoundListedAndImported(t *testing.T) {
 	if got := run("query", "--store", store, "--format", "csv", `SELECT count(*), round(sum(value)*1e3, 2) FROM counter WHERE metric = 'Runtime (ms)'`); !strings.HasSuffix(got, "12,6.36\n") {
 		t.Errorf("query: %q", got)
 	}
+	// rooflab's own is unpacked, without a network, and imported like any folder.
+	own := strings.TrimSpace(run("datasets", "path", "rooflab-pocl"))
+	run("import", "--store", store, own)
+	if got := run("query", "--store", store, "--format", "csv", `SELECT count(*) > 2000 FROM launch l JOIN run r ON r.id = l.run_id WHERE r.tool = 'opencl'`); !strings.HasSuffix(got, "true\n") {
+		t.Errorf("launches of rooflab-pocl: %q", got)
+	}
+	if err := os.WriteFile(filepath.Join(own, "launch.parquet"), []byte("damaged"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run("import", "--store", filepath.Join(t.TempDir(), "t.db"), strings.TrimSpace(run("datasets", "path", "rooflab-pocl")))
 	cmd := exec.Command(binary, "datasets", "path", "no-such-set")
 	cmd.Env = env
 	out, err := cmd.CombinedOutput()

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 
 	"github.com/rooflab/rooflab/datasets"
+	"github.com/rooflab/rooflab/datasets/registry"
 )
 
 // Name is the data set's name among those that rooflab knows.
@@ -29,6 +30,14 @@ var files embed.FS
 //
 //go:embed kernels programs pocl.json
 var Sources embed.FS
+
+func init() {
+	registry.Register(registry.Set{Name: Name, Licence: "Apache-2.0", Embedded: files, Root: "pocl",
+		About:    "26 OpenCL kernels in 233 configurations timed on a CPU by PoCL, 14 programs in C counted by Valgrind, with sources and static features",
+		Note:     "recorded on a machine that was not quiet: take the fastest launch of a configuration",
+		Page:     "https://github.com/rooflab/rooflab/tree/main/datasets/recorded",
+		Citation: "rooflab, datasets/recorded"})
+}
 
 // Import brings the data set into a store; a store that has it already stays
 // as it is.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -28,6 +29,30 @@ type Set struct {
 	Page     string // where people read about it and find the files
 	Citation string
 	Files    []File
+	// Embedded has the files, instead of Files, of a data set that is part of
+	// rooflab, in its folder Root.
+	Embedded fs.FS
+	Root     string
+}
+
+// fill lists the files of an embedded data set.
+func (s Set) fill() Set {
+	if s.Embedded == nil {
+		return s
+	}
+	entries, err := fs.ReadDir(s.Embedded, s.Root)
+	if err != nil {
+		panic("registry: data set " + s.Name + ": " + err.Error()) // the program was built without a part of it
+	}
+	for _, e := range entries {
+		b, err := fs.ReadFile(s.Embedded, path.Join(s.Root, e.Name()))
+		if err != nil {
+			panic("registry: data set " + s.Name + ": " + err.Error())
+		}
+		sum := sha256.Sum256(b)
+		s.Files = append(s.Files, File{Name: e.Name(), SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(b))})
+	}
+	return s
 }
 
 // Bytes is the size of all files.
@@ -68,7 +93,7 @@ func Sets() []Set {
 	defer mu.Unlock()
 	out := make([]Set, 0, len(sets))
 	for _, s := range sets {
-		out = append(out, s)
+		out = append(out, s.fill())
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
@@ -93,7 +118,7 @@ func Lookup(name string) (Set, error) {
 	if !ok {
 		return Set{}, &UnknownError{name}
 	}
-	return s, nil
+	return s.fill(), nil
 }
 
 // Place is where a data set is on this machine.
@@ -143,17 +168,46 @@ func Find(name string) (Place, error) {
 		return Place{}, err
 	}
 	missing.Looked = append(missing.Looked, dir)
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return Place{}, missing
-	}
 	faults, err := verify(dir, set)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Place{}, err
+	case len(faults) == 0:
+		return Place{Dir: dir}, nil
+	case set.Embedded != nil:
+		return Place{Dir: dir}, unpack(set, dir)
 	}
-	if len(faults) > 0 {
-		return Place{}, missing // what is damaged is fetched again
+	return Place{}, missing // what is damaged is fetched again
+}
+
+// unpack puts a data set that is part of rooflab into the cache, in place of
+// what is there.
+func unpack(set Set, dir string) error {
+	fail := func(err error) error { return fmt.Errorf("unpacking data set %s: %w", set.Name, err) }
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return fail(err)
 	}
-	return Place{Dir: dir}, nil
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), "."+set.Name+"-*")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(tmp) // after the renaming there is nothing of that name
+	for _, f := range set.Files {
+		b, err := fs.ReadFile(set.Embedded, path.Join(set.Root, f.Name))
+		if err != nil {
+			return fail(err)
+		}
+		if err := os.WriteFile(filepath.Join(tmp, f.Name), b, 0o644); err != nil { //nolint:gosec // as public as other files of the user
+			return fail(err)
+		}
+	}
+	if err := errors.Join(os.Chmod(tmp, 0o755), os.RemoveAll(dir)); err != nil { //nolint:gosec // as public as other folders of the user
+		return fail(err)
+	}
+	if err := os.Rename(tmp, dir); err != nil {
+		return fail(err)
+	}
+	return nil
 }
 
 // ownPlace checks a user's folder. Files that the data set has and the folder
