@@ -24,6 +24,13 @@
 // the raw unit. Statistics over threads are counters of the region, named
 // "... STAT", with the statistic (and the register) as their instance.
 //
+// Runs of likwid-perfctr that were appended to one file are told apart: a group
+// of a region that comes again makes new launches, with their number as the
+// attribute repetition. LIKWID 3 drew its tables without a title, named its
+// columns "core 0" and its regions "Region: NAME"; LIKWID 4 wrote the units of
+// some metrics without brackets ("DP MFLOP/s"). An event that could not be set
+// up ("Permission denied") is counted as 0 by LIKWID: here it has no value.
+//
 // In a timeline each line is one launch per thread, with start and duration.
 package likwid
 
@@ -68,12 +75,15 @@ func init() {
 		About:   "LIKWID, likwid-perfctr as drawn tables",
 		Version: 1,
 		Detect: func(h collectors.Head) collectors.Confidence {
-			if !h.HasLine("Group ", "Region ") || !h.HasLine("+-") {
+			if !h.HasLine("Group ", "Region ", "CPU type:") || !h.HasLine("+-") {
 				return collectors.No
 			}
 			group := false
 			for line := range bytes.Lines(h.Bytes) {
-				s := strings.TrimRight(string(line), "\r\n")
+				s := strings.TrimRight(string(line), " \r\n")
+				if cells, ok := cellsOf(s); ok && oldTitles(cells) {
+					return collectors.Certain
+				}
 				if _, _, ok := groupTitle(s); ok {
 					group = true
 				}
@@ -91,6 +101,7 @@ func init() {
 
 func newReader(in *collectors.Input, out *collectors.Output, format string) *reader {
 	return &reader{in: in, out: out, regions: map[string]int64{}, launches: map[launchKey]int64{}, facts: map[string]bool{}, times: map[string]bool{},
+		rounds: map[launchKey]int{}, denied: map[string]bool{},
 		run:     datasets.Run{ID: runID, Tool: "likwid", Format: format, Status: datasets.RunOK},
 		machine: datasets.Machine{ID: machineID}, timeline: map[string]*timeline{}}
 }
@@ -110,6 +121,10 @@ func parse(ctx context.Context, r *reader, take func(*reader, string, int) error
 		}
 		last = line
 		s := strings.TrimRight(string(text), " \t")
+		if rest, ok := strings.CutPrefix(s, "Setup of event "); ok {
+			r.refused(rest, line)
+			continue
+		}
 		if !ended && s != "" {
 			e := r.in.Syntax(line, len(text)+1, "the file ends within a line")
 			e.Expected, e.Hint = "a line end", "the file is cut: get it again"
@@ -186,6 +201,9 @@ func (r *reader) csvLine(s string, line int) error {
 			e.Hint = "the line is damaged, or a version of LIKWID that is not known here wrote it"
 			return e
 		}
+		if t.kind == "Raw" {
+			r.again(t)
+		}
 		return r.begin(t, line)
 	case strings.HasPrefix(s, "STRUCT,"):
 		return r.close(line)
@@ -211,8 +229,26 @@ func (r *reader) textLine(s string, line int) error {
 		if err := r.close(line); err != nil {
 			return err
 		}
+		r.again(t)
 		r.drawn = t
 		return nil
+	}
+	if name, ok := strings.CutPrefix(s, "Region: "); ok && !r.table.open {
+		r.old = strings.TrimSpace(name)
+		return nil
+	}
+	if cells, ok := cellsOf(s); ok && !r.table.open && oldTitles(cells) {
+		t := title{region: r.old, rows: -1}
+		if kind := cells[0] + strings.Join(cells[1:], ","); kind == r.oldKind && t.region == r.oldRegion || r.oldKind == "" {
+			r.again(t)
+			r.oldKind, r.oldRegion = kind, t.region
+		} else if t.region != r.oldRegion {
+			r.again(t)
+			r.oldKind, r.oldRegion = kind, t.region
+		}
+		if err := r.begin(t, line); err != nil {
+			return err
+		}
 	}
 	switch {
 	case strings.HasPrefix(s, "+-"):
@@ -230,16 +266,37 @@ func (r *reader) textLine(s string, line int) error {
 		if !strings.HasSuffix(s, "|") || len(s) < 2 {
 			return r.noise(s, line)
 		}
-		var cells []string
-		for _, c := range strings.Split(s[1:len(s)-1], " | ") {
-			cells = append(cells, strings.TrimSpace(c))
-		}
+		cells, _ := cellsOf(s)
 		return r.tableRow(cells, line)
 	case r.table.open && s != "":
 		return r.noise(s, line)
 	}
-	if key, value, ok := strings.Cut(s, ":\t"); ok && strings.HasPrefix(key, "CPU ") {
+	// The tab behind the colon is often copied as spaces.
+	if key, value, ok := strings.Cut(s, ":"); ok && (key == "CPU name" || key == "CPU type" || key == "CPU clock") {
 		return r.fact(key, strings.TrimSpace(value))
 	}
 	return nil
+}
+
+// cellsOf takes a row of a drawn table apart.
+func cellsOf(s string) ([]string, bool) {
+	if len(s) < 2 || s[0] != '|' || s[len(s)-1] != '|' {
+		return nil, false
+	}
+	var cells []string
+	for _, c := range strings.Split(s[1:len(s)-1], " | ") {
+		cells = append(cells, strings.TrimSpace(c))
+	}
+	return cells, true
+}
+
+// oldTitles knows the titles of a table of LIKWID 3: no column of registers,
+// and cores in small letters or statistics over them.
+func oldTitles(cells []string) bool {
+	if len(cells) < 2 || cells[0] != "Event" && cells[0] != "Metric" && cells[0] != "Region Info" {
+		return false
+	}
+	number, ok := strings.CutPrefix(cells[1], "core ")
+	_, err := atoi(number)
+	return ok && err == nil || len(cells) == 5 && cells[1] == "Sum" && cells[2] == "Max"
 }

@@ -250,3 +250,94 @@ func FuzzLikwidCSV(f *testing.F) {
 func FuzzLikwidText(f *testing.F) {
 	parsertest.Fuzz(f, "likwid-text", "Group 1: MEM\n+---+---+---+\n| Event | Counter | HWThread 0 |\n+---+---+---+\n| A | PMC0 | 1 |\n+---+---+---+\n")
 }
+
+// Tables as LIKWID 3 drew them: no title, no column of registers, two runs in
+// one file.
+const drawnByLikwid3 = `-------------------------------------------------------------
+CPU type:	Some old processor 
+CPU clock:	2.94 GHz 
+-------------------------------------------------------------
+./solver
+Status: 0x0 
++-------------------+-------------+-------------+
+|       Event       |   core 0    |   core 1    |
++-------------------+-------------+-------------+
+| INSTR_RETIRED_ANY | 1.56604e+11 |   178370    |
++-------------------+-------------+-------------+
++------------------------+-------------+-------------+--------+-------------+
+|         Event          |     Sum     |     Max     |  Min   |     Avg     |
++------------------------+-------------+-------------+--------+-------------+
+| INSTR_RETIRED_ANY STAT | 1.56604e+11 | 1.56604e+11 | 178370 | 7.83021e+10 |
++------------------------+-------------+-------------+--------+-------------+
++---------------------+---------+---------+
+|       Metric        | core 0  | core 1  |
++---------------------+---------+---------+
+| Runtime (RDTSC) [s] | 100.458 | 100.458 |
+|      DP MFlops/s    |   2.5   |    0    |
++---------------------+---------+---------+
+make: nothing to be done
++-------------------+--------+--------+
+|       Event       | core 0 | core 1 |
++-------------------+--------+--------+
+| INSTR_RETIRED_ANY |   7    |   8    |
++-------------------+--------+--------+
+`
+
+func TestTablesOfLikwid3(t *testing.T) {
+	f, sure, err := collectors.Detect(collectors.Head{Name: "x", Bytes: []byte(drawnByLikwid3), Whole: true})
+	if err != nil || f.Name != "likwid-text" || sure != collectors.Certain {
+		t.Errorf("detected as %q, %v, %v", f.Name, sure, err)
+	}
+	r := parsertest.MustParse(t, "likwid-text", "x", drawnByLikwid3)
+	want := "0/ INSTR_RETIRED_ANY[] 1.56604e+11\n1/ INSTR_RETIRED_ANY[] 178370\n" +
+		"/ INSTR_RETIRED_ANY STAT[Sum] 1.56604e+11\n/ INSTR_RETIRED_ANY STAT[Max] 1.56604e+11\n/ INSTR_RETIRED_ANY STAT[Min] 178370\n/ INSTR_RETIRED_ANY STAT[Avg] 7.83021e+10\n" +
+		"0/ Runtime (RDTSC) [s][] 100.458s\n1/ Runtime (RDTSC) [s][] 100.458s\n0/ DP MFlops/s[] 2.5e+06flop/s\n1/ DP MFlops/s[] 0flop/s\n" +
+		"0/ INSTR_RETIRED_ANY[] 7\n1/ INSTR_RETIRED_ANY[] 8\n"
+	if got := lines(r); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if len(r.Launches) != 4 || len(r.Warnings) != 0 {
+		t.Errorf("%d launches, warnings %v", len(r.Launches), r.Warnings)
+	}
+	parsertest.Truncations(t, "likwid-text", "x", drawnByLikwid3, 300)
+}
+
+// Two runs were appended to one file: the values of one thread are not added up.
+func TestRunsInOneFileAreToldApart(t *testing.T) {
+	one := "STRUCT,Info,3,\nCPU name:,Some CPU,\nTABLE,Region solve,Group 1 Raw,MEM,1\nRegion Info,HWThread 0\nRDTSC Runtime [s],0.5\ncall count,1\nEvent,Counter,HWThread 0\nA,PMC0,%d\n" +
+		"TABLE,Region solve,Group 1 Metric,MEM,1\nMetric,HWThread 0\nCPI,%d\n"
+	drawn := "Region solve, Group 1: MEM\n+---+---+---+\n| Event | Counter | HWThread 0 |\n+---+---+---+\n| A | PMC0 | %d |\n+---+---+---+\n\n+---+---+\n| Metric | HWThread 0 |\n+---+---+\n| CPI | %d |\n+---+---+\n"
+	for format, text := range map[string]string{"likwid-csv": one, "likwid-text": drawn} {
+		r := parsertest.MustParse(t, format, "x", fmt.Sprintf(text, 3, 1)+fmt.Sprintf(text, 5, 2))
+		byLaunch := map[int64]string{}
+		for _, c := range r.Counters {
+			if c.Metric == "A" || c.Metric == "CPI" {
+				byLaunch[c.Launch] += fmt.Sprintf("%s %g,", c.Metric, c.Value.V)
+			}
+		}
+		if len(r.Launches) != 2 || byLaunch[1] != "A 3,CPI 1," || byLaunch[2] != "A 5,CPI 2," {
+			t.Errorf("%s: %d launches, %v", format, len(r.Launches), byLaunch)
+		}
+		last := r.Attributes[len(r.Attributes)-1]
+		if last.Launch != 2 || last.Name != "repetition" || last.Value != "2" {
+			t.Errorf("%s: the second launch has the attribute %+v", format, last)
+		}
+	}
+}
+
+func TestRefusedEventsHaveNoValue(t *testing.T) {
+	text := "CPU name:       Some CPU with spaces behind the colon                \nCPU clock:      2.80 GHz\n" +
+		"Setup of event ACTUAL_CPU_CLOCK on CPU 18 failed: Permission denied\nSetup of event ACTUAL_CPU_CLOCK on CPU 18 failed: Permission denied\n" +
+		"Region solve!, Group 1: FLOPS_SP\n+---+---+---+---+\n| Event | Counter | HWThread 18 | HWThread 19 |\n+---+---+---+---+\n| ACTUAL_CPU_CLOCK | FIXC1 | 0 | 0 |\n| MERGE | PMC3 | 0 | 0 |\n+---+---+---+---+\n"
+	r := parsertest.MustParse(t, "likwid-text", "x", text)
+	want := "18/FLOPS_SP ACTUAL_CPU_CLOCK[FIXC1] na\n19/FLOPS_SP ACTUAL_CPU_CLOCK[FIXC1] 0\n18/FLOPS_SP MERGE[PMC3] 0\n19/FLOPS_SP MERGE[PMC3] 0\n"
+	if got := lines(r); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if len(r.Warnings) != 1 || r.Warnings[0].Line != 3 || !strings.Contains(r.Warnings[0].Msg, "ACTUAL_CPU_CLOCK could not be counted on CPU 18 (Permission denied)") {
+		t.Errorf("%v", r.Warnings)
+	}
+	if m := r.Machines[0]; m.CPU != "Some CPU with spaces behind the colon" || m.ClockHz.V != 2.8e9 {
+		t.Errorf("%+v", m)
+	}
+}

@@ -42,6 +42,7 @@ type launchKey struct {
 	region int64
 	group  string
 	column string
+	round  int // which of several runs in one file
 }
 
 type reader struct {
@@ -60,6 +61,28 @@ type reader struct {
 	threads  []string         // of a timeline
 	ends     map[string]int64 // where the last interval of a thread ended, ns
 	noisy    bool
+	rounds   map[launchKey]int // by region's name (in column) and group: how often it came
+	denied   map[string]bool   // event and CPU that could not be set up
+	// Of LIKWID 3: the region that was named last, and the table that begins a
+	// round.
+	old, oldRegion, oldKind string
+}
+
+// again begins a group of a region, for the second time where several runs
+// were written to one file.
+func (r *reader) again(t title) { r.rounds[launchKey{column: t.region, group: t.group}]++ }
+
+// refused reads "NAME on CPU 0 failed: Permission denied".
+func (r *reader) refused(s string, line int) {
+	event, rest, ok := strings.Cut(s, " on CPU ")
+	cpu, reason, failed := strings.Cut(rest, " failed: ")
+	if !ok || !failed || r.denied[event+" "+cpu] {
+		return
+	}
+	if len(r.denied) == 0 {
+		r.out.Warn(line, 1, "%s could not be counted on CPU %s (%s): LIKWID writes 0 for such events, here they have no value, and metrics that are made of them are not to be trusted", event, cpu, reason)
+	}
+	r.denied[event+" "+cpu] = true
 }
 
 func (r *reader) begin(t title, line int) error {
@@ -121,7 +144,7 @@ func (r *reader) tableRow(cells []string, line int) error {
 	switch cells[0] {
 	case "Region Info", "Event", "Metric":
 		t.columns, t.first, t.info, t.dashes = cells, 1, cells[0] == "Region Info", 0
-		if cells[0] == "Event" {
+		if cells[0] == "Event" && len(cells) > 1 && cells[1] == "Counter" {
 			t.first = 2
 		}
 		if len(cells) <= t.first {
@@ -191,6 +214,9 @@ func (r *reader) launch(region int64, column string) (int64, error) {
 	} else if kind, number, ok := strings.Cut(column, " "); ok {
 		if n, err := atoi(number); err == nil {
 			unit, thread = kind, int64(n)
+			if unit == "core" { // LIKWID 3
+				unit = "Core"
+			}
 		}
 	}
 	if thread < 0 || unit != "HWThread" && unit != "Core" && unit != "GPU" {
@@ -199,11 +225,12 @@ func (r *reader) launch(region int64, column string) (int64, error) {
 		return 0, e
 	}
 	t := &r.table
-	key := launchKey{region, t.group, column}
+	round := r.rounds[launchKey{column: t.region, group: t.group}]
+	key := launchKey{region, t.group, column, round}
 	if id, ok := r.launches[key]; ok {
 		return id, nil
 	}
-	l := datasets.Launch{ID: int64(len(r.launches) + 1), Run: runID, Region: region, ToolID: "group " + t.group + " " + column}
+	l := datasets.Launch{ID: int64(len(r.launches) + 1), Run: runID, Region: region, ToolID: strings.TrimSpace("group "+t.group) + " " + column}
 	l.Sequence = datasets.Some(l.ID - 1)
 	name := "hwthread"
 	if unit == "GPU" {
@@ -218,7 +245,11 @@ func (r *reader) launch(region int64, column string) (int64, error) {
 	if err := r.out.Put(&l); err != nil {
 		return 0, err
 	}
-	for _, a := range [][2]string{{name, strconv.FormatInt(thread, 10)}, {"host", host}, {"group", t.name}, {"group number", t.group}} {
+	repetition := ""
+	if round > 1 {
+		repetition = strconv.Itoa(round)
+	}
+	for _, a := range [][2]string{{name, strconv.FormatInt(thread, 10)}, {"host", host}, {"group", t.name}, {"group number", t.group}, {"repetition", repetition}} {
 		if a[1] == "" {
 			continue
 		}
@@ -253,6 +284,11 @@ func (r *reader) value(cells []string, i, line int) error {
 	if err := r.number(&c, name, strings.TrimSpace(cells[i]), line, columnOf(cells, i)); err != nil {
 		return err
 	}
+	if cpu, ok := strings.CutPrefix(column, "HWThread "); (ok || strings.HasPrefix(column, "Core ")) && len(r.denied) > 0 && c.Value.V == 0 {
+		if r.denied[name+" "+strings.TrimPrefix(cpu, "Core ")] {
+			c.Value, c.Status = datasets.Null[float64]{}, datasets.StatusNA
+		}
+	}
 	if launch != 0 && (name == "RDTSC Runtime [s]" || name == "Runtime (RDTSC) [s]") && c.Value.Valid {
 		r.times[name] = true
 	}
@@ -278,6 +314,10 @@ func (r *reader) number(c *datasets.Counter, name, text string, line, column int
 			u = unitOf(c.RawUnit)
 			c.Unit = u.Base
 		}
+	} else if i := strings.LastIndexByte(name, ' '); i >= 0 && (strings.EqualFold(name[i+1:], "MFLOP/s") || strings.EqualFold(name[i+1:], "MFLOPS/s")) {
+		c.RawUnit = name[i+1:] // without brackets up to LIKWID 4
+		u = collectors.ParseUnit("Mflop/s")
+		c.Unit = u.Base
 	}
 	switch strings.ToLower(text) {
 	case "nan", "-nan", "inf", "-inf", "-", "", "n/a":

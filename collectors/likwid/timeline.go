@@ -63,7 +63,7 @@ func (r *reader) timelineRow(f []string, line int) error {
 		}
 		l := datasets.Launch{ID: int64(len(r.launches) + 1), Run: runID, Region: region, DurNs: datasets.Null[int64]{}}
 		l.Sequence = datasets.Some(l.ID - 1)
-		r.launches[launchKey{region, t.group, fmt.Sprint(l.ID)}] = l.ID
+		r.launches[launchKey{region, t.group, fmt.Sprint(l.ID), 0}] = l.ID
 		if id, err := atoi(thread); err == nil {
 			l.Thread = datasets.Some(int64(id))
 		}
