@@ -29,6 +29,10 @@ type Collector struct {
 	// Check, where there is one, says within a second whether this machine can
 	// measure with the collector: nil, or a *MissingError.
 	Check func(ctx context.Context) error
+	// Prepare, where there is one, builds what the first measurement would
+	// otherwise wait for; `rooflab prepare` calls it. Where nothing is to be done
+	// it returns at once.
+	Prepare func(ctx context.Context) error
 	// New defines the collector's flags on fs and returns the function that
 	// collects, which reads them. What the machine lacks is a run marked by a
 	// *MissingError: its status is datasets.RunUnavailable or RunDenied and its

@@ -10,7 +10,7 @@ import (
 
 // drivers are the folders whose packages bring an engine along by their
 // nature: the host links them once, cells do not import them.
-var drivers = []string{"all", "nsys", "nvml", "opencl", "duckdb"}
+var drivers = []string{"all", "nsys", "rooflab-nvml", "opencl", "duckdb"}
 
 // A cell links what it imports each time it runs, so neither the store's API
 // nor a format may bring an engine along.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rooflab/rooflab/collectors"
 	"github.com/rooflab/rooflab/kernel/toolchain"
 )
 
@@ -15,7 +16,7 @@ func init() { register(newPrepareCmd) }
 func newPrepareCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "prepare [PACKAGE...]",
-		Short: "Compile what cells will need (make build does it): linker, usual packages, and PACKAGEs",
+		Short: "Compile what cells and collectors will need (make build does it): linker, usual packages, and PACKAGEs",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := os.MkdirTemp("", "rooflab-prepare-")
 			if err != nil {
@@ -31,6 +32,14 @@ func newPrepareCmd() *cobra.Command {
 			}
 			if err := t.Prepare(); err != nil {
 				fmt.Fprintln(cmd.ErrOrStderr(), "rooflab:", err)
+			}
+			for _, c := range collectors.Collectors() {
+				if c.Prepare == nil {
+					continue
+				}
+				if err := c.Prepare(cmd.Context()); err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "rooflab: collector %s: %v\n", c.Name, err)
+				}
 			}
 			return t.Ensure(append(toolchain.Usual(), args...)...)
 		},

@@ -48,6 +48,7 @@ var heavy = map[string][]string{
 	"modernc.org/sqlite":                 {"sqlite", "nsys"},
 	"github.com/apache/arrow-go/v18":     {"arrow", "parquet"},
 	"github.com/gomlx/compute/gobackend": {"gobackend", "engines"},
+	"github.com/NVIDIA/go-nvml":          {"rooflab-nvml"}, // what is linked with it cannot load plugins: a program of its own
 }
 
 // badNames say nothing about what a package is for.

@@ -3,7 +3,6 @@
 package pins
 
 import (
-	_ "github.com/NVIDIA/go-nvml/pkg/nvml"
 	_ "github.com/duckdb/duckdb-go/v2"
 	_ "github.com/ebitengine/purego"
 	_ "github.com/go-gota/gota/dataframe"
