@@ -43,6 +43,8 @@ type table struct {
 	kind   string // of its regions
 	trace  bool   // a row per event, else per name
 	name   int    // column
+	spans  []span // of the columns, in tables that are printed for people
+	number int    // of the table in the file
 }
 
 // nameColumns are those that name what a row is about.
@@ -157,7 +159,7 @@ func namesRows(line string) bool {
 }
 
 func detectCSV(h collectors.Head) collectors.Confidence {
-	rest := h.Bytes
+	rest, above := h.Bytes, ""
 	for range 400 {
 		line, more, ended := bytes.Cut(rest, []byte("\n"))
 		if len(line) == 0 && !ended || !ended && !h.Whole {
@@ -167,6 +169,10 @@ func detectCSV(h collectors.Head) collectors.Confidence {
 		if namesRows(text) && !delimited.IsRow(text) && asTable(text, "") != nil {
 			return collectors.Certain
 		}
+		if asPrinted(above, text, "") != nil {
+			return collectors.Certain
+		}
+		above = text
 		if strings.HasPrefix(text, "SKIPPED: ") && skipped.MatchString(text) {
 			return collectors.Certain
 		}
@@ -191,6 +197,9 @@ type sheet struct {
 
 	table    *table
 	report   string
+	above    [2]string // the line before, and the report that was named before it
+	repeats  map[rowOf]int
+	numbered map[rowOf]int
 	tables   int
 	rows     int
 	skipped  []string
@@ -207,7 +216,7 @@ type sheet struct {
 
 func parseCSV(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
 	return in.WithFile(func(path string) error {
-		s := &sheet{out: out, starts: map[string][]int64{}, places: map[string][]int64{}, regions: map[string]int64{}, warned: map[string]bool{},
+		s := &sheet{out: out, starts: map[string][]int64{}, places: map[string][]int64{}, regions: map[string]int64{}, repeats: map[rowOf]int{}, numbered: map[rowOf]int{}, warned: map[string]bool{},
 			run: datasets.Run{ID: runID, Tool: "nsys", Format: "nsys-csv", Status: datasets.RunOK}, machine: datasets.Machine{ID: machineID}}
 		for _, s.emit = range []bool{false, true} {
 			if err := s.pass(ctx, in.Name, path); err != nil {
@@ -229,6 +238,7 @@ func (s *sheet) pass(ctx context.Context, name, path string) error {
 		return err
 	}
 	s.r = delimited.New(s.in)
+	s.above = [2]string{}
 	s.table, s.report, s.tables, s.rows, s.skipped, s.seen, s.ranges = nil, "", 0, 0, nil, map[string]int{}, map[string]int64{}
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
@@ -259,10 +269,26 @@ var noise = []string{"Processing [", "NOTICE:", "Generating ", "Exporting ", "Ex
 func (s *sheet) line(text string) error {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" {
-		s.table = nil
+		s.table, s.above = nil, [2]string{}
 		return nil
 	}
-	for _, form := range []*regexp.Regexp{processing, starred} {
+	above := s.above
+	if s.table == nil {
+		s.above = [2]string{strings.Clone(text), s.report} // it may be the titles of a table that is printed
+	}
+	if r, ok := printed[trimmed]; ok {
+		s.table = nil
+		if s.report == "" {
+			s.report = r
+		}
+		return nil
+	}
+	if t := asPrinted(above[0], text, above[1]); t != nil {
+		s.begin(t)
+		s.run.Format = "nsys-text"
+		return nil
+	}
+	for _, form := range []*regexp.Regexp{processing, starred, executing} {
 		if m := form.FindStringSubmatch(text); m != nil {
 			s.table, s.report = nil, m[1]
 			return nil
@@ -283,9 +309,7 @@ func (s *sheet) line(text string) error {
 			e.Hint = "the file is cut: get it again"
 			return e
 		}
-		s.table = t
-		s.tables++
-		s.report = ""
+		s.begin(t)
 		return nil
 	}
 	if s.table == nil {
@@ -294,6 +318,9 @@ func (s *sheet) line(text string) error {
 		}
 		s.report = ""
 		return nil // the application's own output
+	}
+	if s.table.spans != nil {
+		return s.printedRow(text)
 	}
 	row, err := s.r.Cells(text)
 	if err != nil {
@@ -319,6 +346,12 @@ func (s *sheet) line(text string) error {
 	}
 	s.rows++
 	return s.row(row)
+}
+
+func (s *sheet) begin(t *table) {
+	s.tables++
+	t.number = s.tables
+	s.table, s.report = t, ""
 }
 
 // order ranks the events of each kind by their start.

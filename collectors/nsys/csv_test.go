@@ -206,3 +206,18 @@ func TestCutSheetsGiveAnErrorOrWhatIsWhole(t *testing.T) {
 func FuzzCSV(f *testing.F) {
 	parsertest.Fuzz(f, "nsys-csv", summary, trace, "Time(%),Total Time (ns),Instances,Average,Name\n1,2,3,4,k(a, b)\n")
 }
+
+// The projection of NVTX ranges counts their instances under a name of its own.
+func TestRangesProjectedOntoTheGPU(t *testing.T) {
+	r := parsertest.MustParse(t, "nsys-csv", "nvtx_gpu_proj_sum.csv", `Range,Style,Total Proj Time (ns),Total Range Time (ns),Range Instances,Proj Avg (ns),Proj Med (ns),Proj Min (ns),Proj Max (ns),Proj StdDev (ns),Total GPU Ops,Avg GPU Ops,Avg Range Lvl,Avg Num Child
+:forward,PushPop,5000,7000,2,2500.0,2500.0,2000,3000,707.1,8,4.0,1.0,2.0
+`)
+	for metric, want := range map[string]float64{"Total Proj Time": 5e-6, "Total Range Time": 7e-6, "Range Instances": 2, "Total GPU Ops": 8, "Avg Num Child": 2} {
+		if v := r.Value(":forward", metric); v != datasets.Some(want) {
+			t.Errorf("%s is %v, want %v", metric, v, want)
+		}
+	}
+	if r.Regions[0].Kind != datasets.KindRange || r.Runs[0].TimeMetric != "Total Proj Time" {
+		t.Errorf("%+v", r.Regions)
+	}
+}

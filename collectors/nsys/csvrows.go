@@ -70,7 +70,12 @@ func (s *sheet) row(row []delimited.Cell) error {
 	if t.trace && !l.StartNs.Valid {
 		return s.r.Fault(row[0], "an event without a start", "ns since the start of the session")
 	}
+	this := rowOf{t.number, kind, name}
 	if !s.emit {
+		if !t.trace {
+			this.name = strings.Clone(name) // not the row that it is part of
+			s.repeats[this]++
+		}
 		if t.trace {
 			s.starts[kind] = append(s.starts[kind], l.StartNs.V)
 		}
@@ -89,12 +94,17 @@ func (s *sheet) row(row []delimited.Cell) error {
 			return err
 		}
 	}
+	instance := ""
+	if !t.trace {
+		instance = t.report
+		if s.repeats[this] > 1 {
+			instance = s.instance(this, row)
+		}
+	}
 	for i := range values {
 		c := &values[i]
 		c.Run, c.Region, c.Launch = runID, region, l.ID
-		if !t.trace {
-			c.Instance = t.report
-		}
+		c.Instance = instance
 		if err := s.out.Put(c); err != nil {
 			return err
 		}
@@ -105,6 +115,57 @@ func (s *sheet) row(row []delimited.Cell) error {
 		}
 	}
 	return nil
+}
+
+// rowOf is a name within a table.
+type rowOf struct {
+	table int
+	kind  string
+	name  string
+}
+
+// instance tells apart the rows of a summary that have one name: it says what
+// they are by, "cuda_gpu_kern_gb_sum GridXYZ=64 1 1", or numbers them.
+func (s *sheet) instance(this rowOf, row []delimited.Cell) string {
+	t := s.table
+	parts := make([]string, 0, 4)
+	if t.report != "" {
+		parts = append(parts, t.report)
+	}
+	for _, k := range []string{"gridxyz", "blockxyz", "nvtxrange", "style", "category", "pid", "tid", "devid"} {
+		if i, ok := t.at[k]; ok && i != t.name && row[i].Text != "" {
+			parts = append(parts, t.titles[i].label+"="+strings.Join(strings.Fields(row[i].Text), " "))
+		}
+	}
+	text := strings.Join(parts, " ")
+	key := rowOf{t.number, this.kind, this.name + "\x00" + text}
+	s.numbered[key]++
+	if n := s.numbered[key]; n > 1 {
+		text = strings.TrimSpace(text + " #" + strconv.Itoa(n))
+	}
+	return text
+}
+
+// printedRow reads a row of a table that is printed for people.
+func (s *sheet) printedRow(text string) error {
+	t := s.table
+	if strings.HasPrefix(text, "[") && executing.MatchString(text) {
+		s.table = nil
+		return nil
+	}
+	row := cut(text, s.r.Line, t.spans)
+	if !s.r.Ended {
+		if s.emit {
+			s.out.Warn(s.r.Line, 1, "the last row has no line end, so it may be cut, and was left out: if the file is whole, end it with a newline")
+		}
+		return nil
+	}
+	if s.emit && strings.HasSuffix(row[t.name].Text, "…") && !s.warned["cut"] {
+		s.warned["cut"] = true
+		s.out.Warn(s.r.Line, row[t.name].Column, "nsys has cut names that are long, at …: nsys stats --format csv writes all of them")
+	}
+	s.rows++
+	return s.row(row)
 }
 
 // region returns the region of a row. The trace of pushed ranges tells which
@@ -210,7 +271,7 @@ func (s *sheet) cell(l *datasets.Launch, attrs *[][2]string, h title, c delimite
 		case "rangeid", "parentid", "rangestack", "nametree":
 			return v, false, nil // the regions say it
 		}
-	} else if h.key == "totaltime" {
+	} else if h.key == "totaltime" || h.key == "totalprojtime" {
 		s.run.TimeMetric, s.run.TimeInclusive = h.label, true
 	}
 	n, err := u.Scale(c.Text, collectors.Dot)

@@ -1,6 +1,6 @@
 // Package nsys reads what Nsight Systems exports: the SQLite database of
 // `nsys export --type sqlite` (and of `nsys stats`, which leaves one behind),
-// and the tables that `nsys stats --format csv` prints. Reports themselves
+// and the tables that `nsys stats` prints, as CSV or for people. Reports themselves
 // (.nsys-rep, .qdrep) are recognised and refused with the way to convert them.
 //
 // Of a database flow out one run; a region per kernel, direction of copies,
@@ -29,7 +29,7 @@ func init() {
 	})
 	collectors.Register(collectors.Format{
 		Name: "nsys-csv", Version: 1, Detect: detectCSV, Parse: parseCSV,
-		About: "Nsight Systems, nsys stats --format csv: summaries and traces",
+		About: "Nsight Systems, nsys stats: summaries and traces (CSV, or the tables that it prints)",
 	})
 	collectors.Register(collectors.Format{
 		Name: "nsys-rep", Version: 1, Detect: detectReport, Parse: refuseReport,

@@ -45,6 +45,7 @@ type parser struct {
 	head *delimited.Header
 	kind kind
 	last []delimited.Cell
+	end  string // the last cell of the row before
 
 	launches map[string]int // by key
 	kernel   map[int]int32  // of the launches that have a key
@@ -120,7 +121,7 @@ func (p *parser) pass(ctx context.Context, name, path string) error {
 		return err
 	}
 	p.r = delimited.New(p.in)
-	p.head, p.count, p.rows = nil, 0, 0
+	p.head, p.count, p.rows, p.end = nil, 0, 0, ""
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return fmt.Errorf("reading %s: %w", name, ctx.Err())
@@ -183,6 +184,17 @@ func (p *parser) line(text string) error {
 		return err
 	}
 	p.last = row
+	before := p.end
+	p.end = strings.Clone(row[len(row)-1].Text)
+	if !p.r.Ended && !p.whole(row) && p.rows > 1 && p.end == before && p.end != "" {
+		// A cell that is cut is seldom what the one above it is: tables put
+		// together by hand end so.
+		if p.emit {
+			p.out.Warn(row[0].Line, 1, "the last row has no line end: it was kept, for its last cell %s is that of the row before: if the file is cut, remove the row",
+				collectors.Quote(p.end))
+		}
+		return p.row(row)
+	}
 	if !p.r.Ended && !p.whole(row) {
 		if p.emit {
 			p.out.Warn(row[0].Line, 1, "the last row has no line end and was left out, for its last cell %s may be cut: if the file is whole, end it with a newline",
@@ -425,6 +437,9 @@ func (p *parser) describe() {
 		p.run.TimeMetric, p.run.TimeInclusive = "duration", true
 		if p.kind == kindStats {
 			p.run.TimeMetric = "TotalDurationNs"
+			if p.head.Has("sum(ns)") {
+				p.run.TimeMetric, p.run.Tool = "Sum(ns)", "rocprof-compute"
+			}
 		}
 	}
 	if p.rows == 0 {

@@ -72,7 +72,7 @@ const (
 	kindCalls           // API and marker traces
 	kindCopies          // memory copies
 	kindMemory          // allocations and scratch memory
-	kindStats // rocprof's, and pmc_kernel_top.csv of ROCm Compute Profiler
+	kindStats           // rocprof's, and pmc_kernel_top.csv of ROCm Compute Profiler
 	kindAgents
 	kindSamples // PC samples
 )

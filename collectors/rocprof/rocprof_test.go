@@ -231,6 +231,61 @@ func TestTheLastRowWithoutAnEnd(t *testing.T) {
 	}
 }
 
+func TestALastCellLikeTheOneAboveIsKept(t *testing.T) {
+	const head = `"Kind","Agent_Id","Kernel_Name","Start_Timestamp","End_Timestamp","Workgroup_Size_X","Grid_Size_X","Grid_Size_Z"` + "\n"
+	const row = `"KERNEL_DISPATCH","Agent 4","add",100,300,64,1024,1`
+	r := parsertest.MustParse(t, "rocprof-csv", "x.csv", head+row+"\n"+strings.Replace(row, "100,300", "400,450", 1))
+	if len(r.Launches) != 2 || r.Launches[1].DurNs != some(50) || len(r.Warnings) != 1 {
+		t.Errorf("%d launches, %v", len(r.Launches), r.Warnings)
+	}
+	for name, content := range map[string]string{
+		"the only row": head + row,
+		"another cell": head + row + "\n" + strings.TrimSuffix(row, "1") + "2",
+	} {
+		r := parsertest.MustParse(t, "rocprof-csv", "x.csv", content)
+		if len(r.Launches) != strings.Count(content, "KERNEL")-1 || len(r.Warnings) == 0 {
+			t.Errorf("%s: %d launches, %v", name, len(r.Launches), r.Warnings)
+		}
+	}
+}
+
+// Tables of rocpd convert begin with the id of the node and process.
+func TestTablesFromADatabase(t *testing.T) {
+	r := parsertest.MustParse(t, "rocprof-csv", "out_hip_api_trace.csv", `"Guid","Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"
+"00ab-cd","HIP_RUNTIME_API_EXT","hipMalloc",137,138,4,1000,1700
+`)
+	if r.Value("hipMalloc", "duration") != datasets.Some(700e-9) || attr(r, 1, "Guid") != "00ab-cd" {
+		t.Errorf("%+v %+v", r.Counters, r.Attributes)
+	}
+}
+
+func TestDispatchesWithoutTheirNumbers(t *testing.T) {
+	r := parsertest.MustParse(t, "rocprof-csv", "x.csv", `"KernelName","gpu-id","grd","wgr","BeginNs","EndNs","VALUUtilization"
+"gemm","0","65536","256","200","300","72.5"
+"gemm","0","65536","256","100","150","70"
+`)
+	if len(r.Launches) != 2 || r.Launches[0].Sequence != some(1) || r.Value("gemm", "VALUUtilization") != datasets.Some(72.5) {
+		t.Errorf("%+v %+v", r.Launches, r.Counters)
+	}
+}
+
+func TestKernelsOfComputeProfilerByTime(t *testing.T) {
+	r := parsertest.MustParse(t, "rocprof-csv", "pmc_kernel_top.csv", `Kernel_Name,Count,Sum(ns),Mean(ns),Median(ns),Pct
+"void fill<int>(int*, int)",2,3000.0,1500.0,1500.0,75.0
+other.kd,1,1000.0,1000.0,1000.0,25.0
+`)
+	if run := r.Runs[0]; run.Tool != "rocprof-compute" || run.TimeMetric != "Sum(ns)" || r.Regions[0].Short != "fill" || r.Regions[1].Short != "other" {
+		t.Errorf("%+v %+v", r.Runs[0], r.Regions)
+	}
+	if r.Value("fill", "Sum(ns)") != datasets.Some(3e-6) || r.Value("other", "Pct") != datasets.Some(25.0) || r.Value("fill", "Count") != datasets.Some(2.0) {
+		t.Errorf("%+v", r.Counters)
+	}
+	const head = "Kernel_Name,Count,Sum(ns),Mean(ns),Median(ns),Pct\n"
+	if f, sure, _ := collectors.Detect(collectors.Head{Name: "pmc_kernel_top.csv", Bytes: []byte(head), Whole: true}); f.Name != "rocprof-csv" || sure != collectors.Certain {
+		t.Errorf("taken for %s", f.Name)
+	}
+}
+
 func TestCutTablesGiveAnErrorOrWhatIsWhole(t *testing.T) {
 	for name, content := range map[string]string{"v1": v1, "v2": v2head + `1,4,1,7,15,16,1024,64,0,0,8,0,16,64,140464978048000,1,"hello(char*, char*) (.kd)",100,900,33,12637.000000` + "\n"} {
 		parsertest.Truncations(t, "rocprof-csv", name, content, 2000)

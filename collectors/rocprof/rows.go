@@ -110,7 +110,7 @@ func (p *parser) cell(e *event, row []delimited.Cell, key, name string, c delimi
 		}
 		e.attrs = append(e.attrs, [2]string{name, c.Text})
 		return nil
-	case "queueindex", "sig", "obj", "kernelid", "xccindex", "sourceagentid", "destinationagentid", "address", "allocflags":
+	case "queueindex", "sig", "obj", "kernelid", "xccindex", "sourceagentid", "destinationagentid", "address", "allocflags", "guid":
 		if c.Text != "" {
 			e.attrs = append(e.attrs, [2]string{name, c.Text})
 		}
@@ -267,7 +267,7 @@ func unitOf(metric string) (u collectors.Unit, raw string) {
 	switch key := delimited.Key(metric); {
 	case key == "fetchsize" || key == "writesize":
 		raw = "KiB"
-	case strings.HasSuffix(metric, "Ns"):
+	case strings.HasSuffix(metric, "Ns"), strings.HasSuffix(metric, "(ns)"):
 		raw = "ns"
 	case key == "scr" || key == "scratchsize" || key == "scratchperworkitem" || key == "privatesegmentsize" || key == "allocationsize":
 		raw = "byte"
@@ -281,7 +281,7 @@ func unitOf(metric string) (u collectors.Unit, raw string) {
 
 var percents = map[string]bool{"GPUBusy": true, "VALUUtilization": true, "VALUBusy": true, "SALUBusy": true, "L2CacheHit": true, "MemUnitBusy": true,
 	"MemUnitStalled": true, "WriteUnitStalled": true, "ALUStalledByLDS": true, "LDSBankConflict": true, "FetchUnitStalled": true, "OccupancyPercent": true,
-	"MfmaUtil": true, "GPU_UTIL": true, "Percentage": true}
+	"MfmaUtil": true, "GPU_UTIL": true, "Percentage": true, "Pct": true}
 
 // statsKind tells what the names of a table of statistics are: by the name of
 // the file, else by their own.
@@ -309,14 +309,15 @@ func statsKind(file, name string) string {
 
 // stats reads a row of statistics: a region with counters of its own.
 func (p *parser) stats(row []delimited.Cell) error {
-	name := p.text(row, "name")
+	at := p.head.At("name", "kernelname")
+	name := row[at].Text
 	if name == "" {
-		return p.r.Fault(row[p.head.At("name")], "a row without a name", "the name of a kernel, a function or a domain")
+		return p.r.Fault(row[at], "a row without a name", "the name of a kernel, a function or a domain")
 	}
 	if !p.emit {
 		// The whole table is looked at before anything goes out.
 		for i, c := range row {
-			if i != p.head.At("name") {
+			if i != at {
 				if _, err := p.number(p.head.Cells[i].Text, c); err != nil {
 					return err
 				}
@@ -325,6 +326,9 @@ func (p *parser) stats(row []delimited.Cell) error {
 		return nil
 	}
 	kind := statsKind(p.in.Head.Name, name)
+	if p.head.At("name") < 0 {
+		kind = datasets.KindKernel
+	}
 	p.count++
 	id := int64(p.count)
 	g := datasets.Region{ID: id, Run: runID, Kind: kind, Raw: name, Short: name, Order: datasets.Some(id - 1)}
@@ -336,7 +340,7 @@ func (p *parser) stats(row []delimited.Cell) error {
 	}
 	p.timed = true
 	for i, c := range row {
-		if i == p.head.At("name") {
+		if i == at {
 			continue
 		}
 		metric := p.head.Cells[i].Text
