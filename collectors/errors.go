@@ -65,7 +65,7 @@ type UnsupportedError struct {
 }
 
 func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("%s: this is %s, which is not imported: %s", e.File, e.What, e.Hint)
+	return fmt.Sprintf("%s: not imported, for it is %s: %s", e.File, e.What, e.Hint)
 }
 
 // PartError says that a file is part of a profile whose main file is another.

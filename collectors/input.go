@@ -50,7 +50,7 @@ func Open(name string, r io.Reader) (*Input, error) {
 		in.packed = &packed{r: raw}
 		z, err := gzip.NewReader(bufio.NewReaderSize(in.packed, HeadSize))
 		if err != nil {
-			return nil, &SyntaxError{File: name, Msg: "reading gzip: " + err.Error(), Hint: "the file is cut or damaged: get it again"}
+			return nil, &SyntaxError{File: name, Msg: gzipFault(err), Hint: "the file is cut or damaged: get it again"}
 		}
 		r = z
 		if ext := filepath.Ext(base); strings.EqualFold(ext, ".gz") {
@@ -134,9 +134,20 @@ func (in *Input) readError(err error) error {
 		return err
 	}
 	if errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "flate:") {
-		return &SyntaxError{File: in.Name, Line: in.line + 1, Column: 1, Msg: "reading gzip: " + err.Error(), Hint: "the file is cut or damaged: get it again"}
+		return &SyntaxError{File: in.Name, Line: in.line + 1, Column: 1, Msg: gzipFault(err), Hint: "the file is cut or damaged: get it again"}
 	}
 	return fmt.Errorf("reading %s after line %d: %w", in.Name, in.line, err)
+}
+
+// gzipFault says what is wrong with packed content.
+func gzipFault(err error) string {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return "the gzip file ends before its content does"
+	case errors.Is(err, gzip.ErrChecksum):
+		return "the content of the gzip file does not have the checksum that is written in it"
+	}
+	return "the gzip file is damaged and cannot be unpacked"
 }
 
 // Line returns the next line without its end, its number and whether it had an

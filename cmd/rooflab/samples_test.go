@@ -172,7 +172,7 @@ var integrity = map[string]string{
 	"regions below those of another run":     "SELECT count(*) AS n FROM region g JOIN region p ON p.id = g.parent_id WHERE p.run_id <> g.run_id",
 	"launches of no region":                  "SELECT count(*) AS n FROM launch l ANTI JOIN region g ON g.id = l.region_id AND g.run_id = l.run_id",
 	"launches that take less than no time":   "SELECT count(*) AS n FROM launch WHERE dur_ns < 0",
-	"regions without a name":                 "SELECT count(*) AS n FROM region WHERE raw = '' OR short = ''",
+	"regions without a name":                 "SELECT count(*) AS n FROM region WHERE short = ''",
 	"runs without the file they came from":   "SELECT count(*) AS n FROM run r ANTI JOIN provenance p ON p.run_id = r.id",
 	"runs of machines that are not there":    "SELECT count(*) AS n FROM run WHERE machine_id NOT IN (SELECT id FROM machine)",
 	"ceilings without a unit":                "SELECT count(*) AS n FROM ceiling WHERE unit IS NULL OR unit = ''",

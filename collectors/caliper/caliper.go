@@ -56,8 +56,8 @@ func detectJSON(h collectors.Head) collectors.Confidence {
 	if bytes.Contains(b, []byte(`"column_metadata"`)) || bytes.Contains(b, []byte(`"columns"`)) && bytes.Contains(b, []byte(`"nodes"`)) {
 		return collectors.Certain
 	}
-	if h.Whole {
-		return collectors.No
+	if h.Whole && bytes.HasSuffix(bytes.TrimRight(h.Bytes, " \t\r\n"), []byte("}")) {
+		return collectors.No // of a file that was cut it may be the beginning
 	}
 	b = bytes.TrimLeft(b[1:], " \t\r\n")
 	if b, ok := bytes.CutPrefix(b, []byte(`"data"`)); ok {

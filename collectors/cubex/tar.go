@@ -33,9 +33,11 @@ func members(in *collectors.Input, f io.ReaderAt, size int64) (files map[string]
 			return nil, 0, broken(in, getAgain, "offset %d: there is no header of a tar archive", at)
 		}
 		n, ok := octal(h[124:136])
-		if !ok || n > size-at-512 {
-			return nil, 0, broken(in, getAgain, "offset %d: member %s is said to have %s bytes, of which %d are there",
-				at, collectors.Quote(cstring(h[:100])), collectors.Quote(cstring(h[124:136])), max(0, size-at-512))
+		if !ok {
+			return nil, 0, broken(in, getAgain, "offset %d: the size of member %s is no octal number: %s", at, collectors.Quote(cstring(h[:100])), collectors.Quote(cstring(h[124:136])))
+		}
+		if n > size-at-512 {
+			return nil, 0, broken(in, getAgain, "offset %d: member %s is said to have %d bytes, of which %d are there", at, collectors.Quote(cstring(h[:100])), n, max(0, size-at-512))
 		}
 		if want, ok := octal(h[148:156]); !ok || want != checksum(h[:]) {
 			badSums++

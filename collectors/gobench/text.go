@@ -58,6 +58,9 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		if err != nil {
 			return err
 		}
+		if !ended {
+			r.out.Warn(line, len(s)+1, "the last line has no end: if the file was cut, benchmarks are missing")
+		}
 	}
 }
 

@@ -66,7 +66,14 @@ func parseXML(ctx context.Context, in *collectors.Input, out *collectors.Output)
 				return err
 			}
 			line, column = d.InputPos()
-			e := in.Syntax(line, column, "reading the XML: "+err.Error())
+			e := in.Syntax(line, column, "the XML is broken")
+			var broken *xml.SyntaxError
+			switch {
+			case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &broken) && broken.Msg == "unexpected EOF":
+				e.Msg = "the file ends within its XML"
+			case errors.As(err, &broken):
+				e.Msg += ": " + broken.Msg
+			}
 			e.Hint = getAgain
 			return e
 		}

@@ -106,7 +106,9 @@ func parseCSV(ctx context.Context, in *collectors.Input, out *collectors.Output)
 		c.Comma, c.LazyQuotes, c.FieldsPerRecord = delimiter, true, -1
 		fields, err := c.Read()
 		if err != nil {
-			return in.Syntax(line, 1, "the line is no CSV: "+err.Error())
+			e := in.Syntax(line, 1, "the line is no CSV")
+			e.Found, e.Hint = collectors.Quote(string(text)), "look for a quote that is missing there"
+			return e
 		}
 		if r.cols == nil {
 			r.cols = columns(fields)

@@ -21,6 +21,9 @@ var (
 // profiles, those of everything that was ever allocated may be larger: old
 // lines are left out at times.
 func checkLegacy(in *collectors.Input, out *collectors.Output, data []byte) error {
+	if n := len(data); n > 0 && data[0] == 0 && data[n-1] != 0 && data[n-1] != '\n' {
+		out.Warn(0, 0, "the file ends within its list of mapped files: some addresses may have no module")
+	}
 	if n := len(data); n > 0 && data[0] != 0 && data[n-1] != '\n' {
 		e := in.Syntax(bytes.Count(data, []byte("\n"))+1, 1, "the last line has no end: it may be cut")
 		e.Hint = "the file is cut: get it again"

@@ -225,7 +225,7 @@ func TestDamagedAndEmpty(t *testing.T) {
 	for _, format := range []string{"pprof", "pprof-legacy"} {
 		_, err := parsertest.Parse(format, "p", "\x0b\xff\xff\n")
 		var e *collectors.SyntaxError
-		if !errors.As(err, &e) || e.Line != 1 || e.Column != 1 || !strings.Contains(e.Error(), "cannot be decoded") {
+		if !errors.As(err, &e) || e.Line != 1 || e.Column != 1 || !strings.Contains(e.Error(), "of 4 bytes is not whole") {
 			t.Errorf("%s: %v", format, err)
 		}
 	}

@@ -45,7 +45,7 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output, fo
 		err = p.CheckValid()
 	}
 	if err != nil {
-		e := in.Syntax(1, 1, fmt.Sprintf("the profile of %d bytes cannot be decoded: %v", len(data), err))
+		e := in.Syntax(1, 1, fmt.Sprintf("the profile of %d bytes is not whole (the decoder of pprof says %q)", len(data), strings.TrimPrefix(err.Error(), "parsing profile: ")))
 		e.Hint = "the file is cut or damaged: get it again"
 		return e
 	}

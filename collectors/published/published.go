@@ -40,14 +40,32 @@ func init() {
 type table struct {
 	in     *collectors.Input
 	r      *csv.Reader
+	end    *ending
 	header []string
 	row    []string
 	line   int // of the row
 }
 
+// ending knows how the file ended.
+type ending struct {
+	r     io.Reader
+	last  byte
+	ended bool
+}
+
+func (e *ending) Read(p []byte) (int, error) {
+	n, err := e.r.Read(p)
+	if n > 0 {
+		e.last = p[n-1]
+	}
+	e.ended = e.ended || errors.Is(err, io.EOF)
+	return n, err
+}
+
 // open reads the header and checks that the columns are there.
 func open(in *collectors.Input, columns ...string) (*table, error) {
-	t := &table{in: in, r: csv.NewReader(in)}
+	end := &ending{r: in}
+	t := &table{in: in, r: csv.NewReader(end), end: end}
 	t.r.ReuseRecord = true
 	header, err := t.r.Read()
 	if err != nil {
@@ -69,8 +87,17 @@ func (t *table) wrap(err error) error {
 	if !errors.As(err, &pe) {
 		return err
 	}
-	e := t.in.Syntax(pe.Line, max(pe.Column, 1), "reading CSV: "+pe.Err.Error())
-	if errors.Is(pe.Err, csv.ErrFieldCount) {
+	e := t.in.Syntax(pe.Line, max(pe.Column, 1), "the row is no CSV")
+	switch {
+	case errors.Is(pe.Err, csv.ErrQuote):
+		e.Msg = "a quoted cell does not end here, or a quote stands within it"
+		if t.end.ended {
+			e.Msg = "the file ends within a quoted cell"
+		}
+	case errors.Is(pe.Err, csv.ErrBareQuote):
+		e.Msg = "a quote stands within a cell that is not quoted"
+	case errors.Is(pe.Err, csv.ErrFieldCount):
+		e.Msg = "the row has not one cell per column"
 		e.Expected, e.Found = fmt.Sprintf("%d fields, as the header has", len(t.header)), fmt.Sprint(len(t.row))
 	}
 	e.Hint = "the file is cut or damaged: get it again"
@@ -82,6 +109,11 @@ func (t *table) next() error {
 	row, err := t.r.Read()
 	t.row = row
 	if errors.Is(err, io.EOF) {
+		if t.end.last != '\n' && t.line > 0 {
+			e := t.in.Syntax(t.line, 1, "the last row has no line end: it may be cut")
+			e.Hint = "if the file is whole, end it with a newline; else get it again"
+			return e
+		}
 		return io.EOF
 	}
 	if err != nil {

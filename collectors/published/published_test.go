@@ -170,8 +170,8 @@ func TestFaultsHaveAPlace(t *testing.T) {
 	}{
 		"a text for a time":   {"gpuflopbench", flopHeader + strings.Replace(flopRow, "1500.0", "soon", 1), 2, 33, `column "xtime": not a number`},
 		"two sizes":           {"gpuflopbench", flopHeader + strings.Replace(flopRow, "(7, 2, 1)", "(7, 2)", 1), 2, 53, `not three sizes: expected "(x, y, z)"`},
-		"a short row":         {"gpuflopbench", flopHeader + flopRow + `"add(int)",1.0` + "\n", 3, 1, "wrong number of fields"},
-		"an open quote":       {"gpuflopbench", flopHeader + `"add(int`, 2, 9, `extraneous or missing "`},
+		"a short row":         {"gpuflopbench", flopHeader + flopRow + `"add(int)",1.0` + "\n", 3, 1, "not one cell per column: expected 16 fields"},
+		"an open quote":       {"gpuflopbench", flopHeader + `"add(int`, 2, 9, "the file ends within a quoted cell"},
 		"half a column":       {"neusight", "OPName,Latency,Device,Torch Version,Kernel Name\n", 1, 1, `no column "Grid x"`},
 		"half a grid":         {"neusight", "OPName,Latency,Device,Torch Version,Kernel Name,Grid x,Grid y,Grid z,Block x,Block y,Block z\nbmm,1,G,p2,k,1.5,1,1,1,1,1\n", 2, 14, "not a whole number"},
 		"cut sources":         {"gpuflopbench-sources", `{"a-cuda": {"main.cu": ["__global__ void f(`, 1, 44, "the file ends within a JSON value"},

@@ -71,6 +71,11 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		s := string(text)
 		switch {
 		case strings.TrimSpace(s) == "":
+			if s != "" && !ended && t.columns != nil { // the indentation of a row
+				e := in.Syntax(line, len(s)+1, "the file ends within a line")
+				e.Expected, e.Hint = "a line end", "the file is cut: write the report again"
+				return e
+			}
 			continue
 		case t.columns == nil:
 			err = t.title(s, line, ended)
