@@ -84,7 +84,7 @@ func detect(h collectors.Head) collectors.Confidence {
 		switch {
 		case has(`"traceEvents"`):
 			return collectors.Certain
-		case has(`"schemaVersion"`) && (has(`"deviceProperties"`) || has(`"distributedInfo"`)):
+		case has(`"schemaVersion"`) && (has(`"deviceProperties"`) || has(`"computeProperties"`) || has(`"distributedInfo"`)):
 			return collectors.Certain
 		case has(`"distributedInfo"`), has(`"deviceProperties"`) && strings.Contains(h.Name, "trace"):
 			return collectors.Likely

@@ -303,6 +303,19 @@ func TestDevicesAndMemory(t *testing.T) {
 	}
 }
 
+// Until 2021 kineto called the devices' properties otherwise.
+func TestDevicesOfOldTraces(t *testing.T) {
+	r := parsertest.MustParse(t, "chrome-trace", "old.json", `{"schemaVersion": 1, "computeProperties": [{"id": 0, "name": "Tesla V100", "totalGlobalMem": 34000000000, "major": 7, "minor": 0, "multiProcessorCount": 80}],
+"traceEvents": [{"ph": "X", "cat": "Kernel", "name": "void k<int>(int)", "pid": 0, "tid": "stream 7", "ts": 1, "dur": 2, "args": {"device": 0, "stream": 7, "grid": [4, 1, 1], "block": [64, 1, 1]}}]}`)
+	m := r.Machines[0]
+	if m.GPU != "Tesla V100" || m.Arch != "cc7.0" || m.Units != datasets.Some(int64(80)) || m.MemBytes != datasets.Some(int64(34e9)) || r.Runs[0].Machine != m.ID {
+		t.Errorf("%+v", m)
+	}
+	if r.Regions[0].Kind != datasets.KindKernel || r.Launches[0].Stream != datasets.Some(int64(7)) || r.Launches[0].Block[0] != datasets.Some(int64(64)) {
+		t.Errorf("%+v %+v", r.Regions, r.Launches)
+	}
+}
+
 func TestErrorsSayWhere(t *testing.T) {
 	for _, c := range []struct {
 		content   string

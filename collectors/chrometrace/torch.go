@@ -246,7 +246,7 @@ func unitOf(key string) string {
 // beside reads a key beside the events.
 func (p *parser) beside(key string, v []byte) error {
 	switch key {
-	case "deviceProperties":
+	case "deviceProperties", "computeProperties": // the name that kineto gave them until 2021
 		p.torch = true
 		return p.devices(v)
 	case "distributedInfo":
@@ -333,10 +333,12 @@ func (p *parser) devices(v []byte) error {
 		}
 		first = false
 		p.machine.GPU = facts["name"]
-		if facts["computeMajor"] != "" && facts["computeMinor"] != "" {
-			p.machine.Arch = "cc" + facts["computeMajor"] + "." + facts["computeMinor"]
+		for _, k := range [...][2]string{{"computeMajor", "computeMinor"}, {"major", "minor"}} {
+			if facts[k[0]] != "" && facts[k[1]] != "" {
+				p.machine.Arch = "cc" + facts[k[0]] + "." + facts[k[1]]
+			}
 		}
-		for k, dst := range map[string]*datasets.Null[int64]{"numSms": &p.machine.Units, "totalGlobalMem": &p.machine.MemBytes} {
+		for k, dst := range map[string]*datasets.Null[int64]{"numSms": &p.machine.Units, "multiProcessorCount": &p.machine.Units, "smCount": &p.machine.Units, "totalGlobalMem": &p.machine.MemBytes} {
 			if n, err := strconv.ParseInt(facts[k], 10, 64); err == nil {
 				*dst = datasets.Some(n)
 			}

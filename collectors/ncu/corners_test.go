@@ -145,6 +145,26 @@ func TestSummariesAreOfKernels(t *testing.T) {
 	}
 }
 
+// A kernel with several sizes has rows for each of them.
+func TestSummariesOfSeveralSizes(t *testing.T) {
+	const head = "\"Process ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Invocations\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Minimum\",\"Maximum\",\"Average\"\n"
+	r := parsertest.MustParse(t, "ncu-csv", "summary.csv", head+
+		"\"7\",\"k(int)\",\"(64, 1, 1)\",\"(8, 1, 1)\",\"14\",\"Occupancy\",\"Achieved Occupancy\",\"%\",\"70\",\"80\",\"75\"\n"+
+		"\"7\",\"k(int)\",\"(1, 1, 1)\",\"(512, 1, 1)\",\"2\",\"Occupancy\",\"Achieved Occupancy\",\"%\",\"3\",\"9\",\"5\"\n")
+	got := map[string]string{}
+	for _, c := range r.Counters {
+		if c.Instance == "" || strings.Contains(c.Instance, "average") || c.Metric == "Invocations" {
+			got[c.Metric+"/"+c.Instance] = fmt.Sprint(c.Value.V)
+		}
+	}
+	const other = "block=(1,1,1) grid=(512,1,1) pid=7"
+	check(t, "counters", got, map[string]string{"Invocations/": "14", "Achieved Occupancy/Occupancy average": "75",
+		"Invocations/" + other: "2", "Achieved Occupancy/Occupancy average " + other: "5"})
+	if len(r.Regions) != 1 || len(r.Warnings) != 0 {
+		t.Errorf("%+v, %v", r.Regions, r.Warnings)
+	}
+}
+
 func TestTheApplicationsLastLineMayLackItsEnd(t *testing.T) {
 	content := "==PROF== Connected to process 7 (/a)\nresidual 3.5, done" + long("k", "a__a.sum|inst|1", "b__b.sum|inst|2")
 	r := parsertest.MustParse(t, "ncu-csv", "glued.csv", content)

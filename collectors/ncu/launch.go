@@ -15,8 +15,9 @@ import (
 type launch struct {
 	rec    datasets.Launch
 	kernel string
-	held   int  // counters whose value waits for the file's style
-	closed bool // no further rows are expected
+	shape  string // of a summary's rows, where another row of the kernel came before
+	held   int    // counters whose value waits for the file's style
+	closed bool   // no further rows are expected
 	sent   bool
 	seen   map[string]bool // metrics so far, where there is no id
 	table  int             // number of the table that its rows are in

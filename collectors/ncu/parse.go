@@ -30,6 +30,7 @@ type parser struct {
 	units    []string // of the raw page's metrics
 	regions  map[string]int64
 	launches map[string]*launch
+	shapes   map[int64]int // of a region, in a summary
 	current  *launch
 	list     listing
 	count    int64
@@ -43,7 +44,7 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 	p := &parser{in: in, out: out, r: reader{in: in},
 		run:     datasets.Run{ID: runID, Tool: "ncu", Format: "ncu-csv", Status: datasets.RunOK},
 		machine: datasets.Machine{ID: machineID},
-		regions: map[string]int64{}, launches: map[string]*launch{}, warned: map[string]bool{}}
+		regions: map[string]int64{}, launches: map[string]*launch{}, shapes: map[int64]int{}, warned: map[string]bool{}}
 	p.list = listing{views: map[string]int{}, nth: map[string]*shown{}, codes: map[string]int64{}}
 	p.numbers = numbers{p: p, units: map[string]unit{}}
 	for n := 0; ; n++ {
@@ -237,7 +238,7 @@ func (p *parser) header(t *table) error {
 	if p.tables > 1 {
 		p.once("tables", "another table begins here: its rows are launches of their own")
 	}
-	if t.at[colID] < 0 {
+	if t.at[colID] < 0 && !t.summary() {
 		p.once("id", "there is no column \"ID\": launches are told apart by their metrics coming again")
 	}
 	if t.long() && len(t.metrics) > 0 {

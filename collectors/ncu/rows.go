@@ -157,6 +157,18 @@ func (p *parser) summaryRow(row []field, text string, line int) error {
 		}
 		l = &launch{kernel: kernel, rec: datasets.Launch{Region: region}}
 		p.launches[key] = l
+		// A kernel that was launched with several sizes has rows for each: those
+		// of all but the first say so in the instances of their counters.
+		if p.shapes[region]++; p.shapes[region] > 1 {
+			for _, part := range []struct {
+				name string
+				c    column
+			}{{"block", colBlock}, {"grid", colGrid}, {"pid", colPID}} {
+				if s := p.text(row, part.c); s != "" {
+					l.shape += " " + part.name + "=" + strings.ReplaceAll(s, " ", "")
+				}
+			}
+		}
 		for _, c := range []column{colBlock, colGrid} {
 			if s := p.text(row, c); s != "" {
 				if err := p.attribute(l, p.table.cells[p.table.at[c]].text, s); err != nil {
@@ -165,7 +177,7 @@ func (p *parser) summaryRow(row []field, text string, line int) error {
 			}
 		}
 		if i := p.table.at[colInvocations]; i >= 0 {
-			if err := p.numbers.counter(l, "Invocations", "", "", row[i]); err != nil {
+			if err := p.numbers.counter(l, "Invocations", strings.TrimSpace(l.shape), "", row[i]); err != nil {
 				return err
 			}
 		}
@@ -178,7 +190,7 @@ func (p *parser) summaryRow(row []field, text string, line int) error {
 		name string
 	}{{colMinimum, "minimum"}, {colMaximum, "maximum"}, {colAverage, "average"}} {
 		if i := p.table.at[v.c]; i >= 0 {
-			if err := p.numbers.counter(l, metric, strings.TrimSpace(section+" "+v.name), p.text(row, colMetricUnit), row[i]); err != nil {
+			if err := p.numbers.counter(l, metric, strings.TrimSpace(section+" "+v.name+l.shape), p.text(row, colMetricUnit), row[i]); err != nil {
 				return err
 			}
 		}

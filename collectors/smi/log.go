@@ -143,7 +143,7 @@ func number(text string, u collectors.Unit) (v datasets.Null[float64], err error
 	t := strings.TrimSpace(text)
 	switch low := strings.ToLower(t); {
 	case low == "", low == "-", low == "nan", low == "none", low == "null", strings.HasPrefix(low, "n/a"), strings.HasPrefix(low, "[n/a"), strings.HasPrefix(low, "[not supported"),
-		strings.HasPrefix(low, "[unknown"), strings.HasPrefix(low, "[gpu requires"), strings.HasPrefix(low, "[gpu is lost"), strings.HasPrefix(low, "[insufficient"), low == "not supported", low == "unknown error":
+		strings.HasPrefix(low, "[unknown"), strings.HasPrefix(low, "[gpu requires"), strings.HasPrefix(low, "[gpu is lost"), strings.HasPrefix(low, "[insufficient"), low == "not supported", low == "unknown error", low == "err!":
 		return v, nil
 	}
 	if i := strings.IndexByte(t, ' '); i > 0 {

@@ -98,6 +98,21 @@ const query = `timestamp, index, name, driver_version, power.draw [W], temperatu
 2024/05/29 13:39:26.123, 0, NVIDIA A100-SXM4-40GB, 550.54, 71.25 W, 34, 1410 MHz, 1410 MHz, 97 %, 1024 MiB, 40960 MiB, [N/A], P0, 0x0000000000000000, Not Active
 `
 
+// A GPU that has failed says so in place of its readings.
+func TestFailedGPUsHaveNoReadings(t *testing.T) {
+	r := parsertest.MustParse(t, "nvidia-smi-csv", "gpu.csv", `index, temperature.gpu, utilization.gpu [%], power.draw [W], memory.used [MiB]
+0, [GPU requires reset], [Unknown Error], ERR!, 12 MiB
+`)
+	for _, name := range []string{"gpu0.temperature", "gpu0.utilization", "gpu0.power"} {
+		if s := sensor(r, name); len(s) != 1 || s[0].Value.Valid {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	if s := sensor(r, "gpu0.memory.used"); s[0].Value != datasets.Some(12.0*(1<<20)) {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestQueriesAreTelemetry(t *testing.T) {
 	r := parsertest.MustParse(t, "nvidia-smi-csv", "gpu.csv", query)
 	power := sensor(r, "gpu0.power")
