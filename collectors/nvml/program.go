@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -177,14 +178,17 @@ func experiment() string {
 	return ""
 }
 
-// firstLines are the lines of a build's output that say something, at most n.
-// The C compiler's warnings about the binding are not among them.
+// aboutWarnings matches the lines in which the C compiler warns of functions
+// of the binding that are deprecated.
+var aboutWarnings = regexp.MustCompile(`^#|^\s*\d* \||warning:|note:|: In function |^In file included from `)
+
+// firstLines are the lines of a build's output that say why it failed, at most n.
 func firstLines(out []byte, n int) string {
 	var kept []string
-	for line := range strings.Lines(string(bytes.TrimSpace(out))) {
-		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "#") && !strings.Contains(line, "warning:") && len(kept) < n {
-			kept = append(kept, line)
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimRight(line, "\n")
+		if strings.TrimSpace(line) != "" && !aboutWarnings.MatchString(line) && len(kept) < n {
+			kept = append(kept, strings.TrimSpace(line))
 		}
 	}
 	return strings.Join(kept, "; ")
