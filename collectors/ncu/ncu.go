@@ -45,7 +45,7 @@ func detect(h collectors.Head) collectors.Confidence {
 			tool = collectors.Likely
 			continue
 		}
-		if kind, _, ok := asTitle(string(line)); ok && kind != "File Path" {
+		if kind, _, ok := asTitle(string(line)); ok && kind != filePath {
 			return collectors.Certain
 		}
 		if h := asListHeader(string(line)); h != nil && h.measured() {

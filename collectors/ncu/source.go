@@ -116,7 +116,7 @@ func asStall(name string) (c stallColumn, ok bool) {
 // asTitle reads a line as a title of the SOURCE page: "Kernel Name","saxpy(...)",
 func asTitle(line string) (kind, value string, ok bool) {
 	start := strings.TrimPrefix(line, `"`)
-	for _, kind := range []string{"Kernel Name", "Function Name", "File Path"} {
+	for _, kind := range []string{"Kernel Name", "Function Name", filePath, "File Name"} {
 		rest, found := strings.CutPrefix(start, kind)
 		if !found {
 			continue
@@ -148,10 +148,16 @@ func asTitle(line string) (kind, value string, ok bool) {
 		if !fields[1].quoted {
 			value = strings.TrimRight(rest[1:], string(rest[0]))
 		}
+		if kind == "File Name" { // of the view of source alone
+			kind = filePath
+		}
 		return kind, strings.TrimSpace(value), true
 	}
 	return "", "", false
 }
+
+// filePath is the title that says which file the lines of source are of.
+const filePath = "File Path"
 
 // asListHeader reads a line as the header of a listing, nil where it is none.
 func asListHeader(line string) *listHeader {
@@ -215,7 +221,7 @@ func asListHeader(line string) *listHeader {
 // application may write what looks like a title.
 func (p *parser) listTitle(kind, value string) {
 	p.list.header, p.list.titled, p.list.current = nil, true, nil
-	if kind == "File Path" {
+	if kind == filePath {
 		p.list.file = value
 		return
 	}

@@ -185,3 +185,26 @@ func TestCutSourcePages(t *testing.T) {
 		}
 	}
 }
+
+// The view of source alone has a title per file, which may be "File Name".
+func TestLinesOfSeveralFiles(t *testing.T) {
+	const header = "\"Line No\",\"Source\",\"# Samples\",\"Instructions Executed\",\"stall_wait\",\"stall_wait (Not Issued)\"\n"
+	r := parsertest.MustParse(t, "ncu-csv", "source.csv", "\"File Name\",\"/src/k.cu\",\n"+header+
+		"\"1\",\"int i;\",\"-\",\"-\",\"-\",\"-\"\n\"2\",\"a[i] = 1;\",\"40\",\"1024\",\"30\",\"28\"\n"+
+		"\"File Name\",\"/src/x.h\",\n"+header+"\"2\",\"return i;\",\"2\",\"64\",\"1\",\"0\"\n")
+	if len(r.Launches) != 1 || len(r.Codes) != 3 || r.Codes[1].File != "/src/k.cu" || r.Codes[2].File != "/src/x.h" || len(r.Samples) != 2 {
+		t.Fatalf("%+v, %+v, %+v", r.Launches, r.Codes, r.Samples)
+	}
+	got := map[string]float64{}
+	for _, c := range r.Counters {
+		if c.Metric == "Instructions Executed" && c.Value.Valid {
+			got[c.Instance] = c.Value.V
+		}
+	}
+	if len(got) != 2 || got["/src/k.cu:2"] != 1024 || got["/src/x.h:2"] != 64 {
+		t.Errorf("%v", got)
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Msg, "does not say of which kernel") {
+		t.Errorf("%v", r.Warnings)
+	}
+}
