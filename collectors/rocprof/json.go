@@ -175,7 +175,10 @@ func (r *jsonReader) decode(v any) error {
 	err := r.j.Wrap(r.j.Decode(v))
 	var syntax *collectors.SyntaxError
 	if err != nil && !errors.As(err, &syntax) { // a text where a number belongs
-		return r.j.Syntax("the value that ends here is of another kind: " + err.Error())
+		e := r.j.Syntax("")
+		e.Msg, e.Expected, e.Found = collectors.JSONFault(err)
+		e.Msg += " (it ends here)"
+		return e
 	}
 	return err
 }

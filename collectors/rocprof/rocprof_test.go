@@ -269,6 +269,23 @@ func TestDispatchesWithoutTheirNumbers(t *testing.T) {
 	}
 }
 
+// Means of the times of several passes have fractions of a nanosecond.
+func TestTimesWithFractions(t *testing.T) {
+	const head = "Dispatch_ID,Kernel_Name,GPU_ID,Grid_Size,Workgroup_Size,SQ_WAVES,Start_Timestamp,End_Timestamp\n"
+	r := parsertest.MustParse(t, "rocprof-csv", "x.csv", head+"0,k,0,256,64,4.0,41551895758129.75,41551895758630.25\n1,k,0,256,64,4.0,41551895758000.0,41551895758100.0\n")
+	l := r.Launches[0]
+	if l.StartNs != some(41551895758130) || l.DurNs != some(501) || l.Sequence != some(1) || r.Launches[1].DurNs != some(100) {
+		t.Errorf("%+v", r.Launches)
+	}
+	if v := r.Value("k", "duration"); v != datasets.Some(500.5*1e-9) {
+		t.Errorf("%v", v)
+	}
+	_, err := parsertest.Parse("rocprof-csv", "x.csv", head+"0,k,0,256,64,4.0,200.5,100.5\n")
+	if err == nil || !strings.HasPrefix(err.Error(), "x.csv:2:24: the event ends before it starts") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestKernelsOfComputeProfilerByTime(t *testing.T) {
 	r := parsertest.MustParse(t, "rocprof-csv", "pmc_kernel_top.csv", `Kernel_Name,Count,Sum(ns),Mean(ns),Median(ns),Pct
 "void fill<int>(int*, int)",2,3000.0,1500.0,1500.0,75.0

@@ -210,6 +210,9 @@ func (p *parser) times(e *event, row []delimited.Cell) error {
 	if s < 0 || t < 0 || row[s].Text == "" && row[t].Text == "" {
 		return nil
 	}
+	if strings.Contains(row[s].Text+row[t].Text, ".") {
+		return p.means(e, row[s], row[t])
+	}
 	var start, end datasets.Null[int64]
 	if err := p.id(&start, row[s]); err != nil {
 		return err
@@ -228,6 +231,31 @@ func (p *parser) times(e *event, row []delimited.Cell) error {
 		return err
 	}
 	p.time(e, start.V, end.V)
+	return nil
+}
+
+// means reads a start and an end with fractions of a nanosecond: where several
+// passes ran a kernel, ROCm Compute Profiler writes the means of its times.
+func (p *parser) means(e *event, first, last delimited.Cell) error {
+	var times [2]float64
+	for i, c := range []delimited.Cell{first, last} {
+		v, err := strconv.ParseFloat(c.Text, 64)
+		if err != nil || !(v >= 0 && v < 1<<62) {
+			return p.r.Fault(c, "the time is no number", "nanoseconds")
+		}
+		times[i] = v
+	}
+	start, ns := times[0], times[1]-times[0]
+	if start == 0 {
+		return nil
+	}
+	if ns < 0 {
+		return p.r.Fault(last, "the event ends before it starts", "at least "+first.Text)
+	}
+	p.time(e, int64(math.Round(start)), int64(math.Round(start))+int64(math.Round(ns)))
+	d := &e.fixed[len(e.fixed)-1]
+	d.raw = strconv.FormatFloat(ns, 'f', -1, 64)
+	d.num = datasets.Some(ns * 1e-9)
 	return nil
 }
 
