@@ -17,6 +17,15 @@ func (s *Store) maxCells() int {
 	return DefaultMaxCells
 }
 
+// fits reports that a dataframe of so many rows and columns would be too
+// large, before the memory for it is taken.
+func (s *Store) fits(rows, columns int) error {
+	if limit := s.maxCells(); columns > 0 && rows > limit/columns {
+		return &TooLargeError{Columns: columns, Limit: limit}
+	}
+	return nil
+}
+
 // TooLargeError says that a result is too large for a dataframe.
 type TooLargeError struct {
 	Columns int

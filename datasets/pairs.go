@@ -390,6 +390,9 @@ func (s *Store) PairedCounters(ctx context.Context, a, b int64, opt PairOptions,
 			t.column(m+[]string{" (a)", " (b)"}[i], series.Float)
 		}
 	}
+	if err := s.fits(len(pairs), len(t.names)); err != nil {
+		return dataframe.DataFrame{}, fmt.Errorf("counters of run %d beside those of run %d: %w", a, b, err)
+	}
 	for i := range pairs {
 		p := &pairs[i]
 		row := []any{p.Kernel, p.Grid[0], p.Grid[1], p.Grid[2], p.Block[0], p.Block[1], p.Block[2], p.Rank, ref(p.A), ref(p.B),

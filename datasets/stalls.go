@@ -129,6 +129,9 @@ func (s *Store) stalls(ctx context.Context, f Filter, by StallsBy) (dataframe.Da
 		return a.samples-a.selected > b.samples-b.selected
 	})
 	names := sorted(reasons)
+	if err := s.fits(len(order), len(names)+13); err != nil {
+		return dataframe.DataFrame{}, err
+	}
 	return stallFrame(order, names, known, stalled, by)
 }
 

@@ -3,6 +3,7 @@ package datasets
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-gota/gota/dataframe"
@@ -132,6 +133,7 @@ func (s *Store) ByKernel(ctx context.Context, f Filter, agg Agg) (dataframe.Data
 	whole := f
 	whole.Metrics, whole.Sample = nil, 0
 	where, args = whole.where(false)
+	var rows [][]any
 	err = each(ctx, s.conn, `WITH timed AS (SELECT c.region_id, CASE WHEN bool_or(c.launch_id IS NULL) THEN sum(c.value) FILTER (WHERE c.launch_id IS NULL) ELSE sum(c.value) END AS t
 			FROM counter c JOIN run u ON u.id = c.run_id WHERE c.metric = u.time_metric AND c.unit = 's' GROUP BY c.region_id),
 		launched AS (SELECT region_id, count(*) AS n, sum(dur_ns)::DOUBLE / 1e9 AS t FROM launch GROUP BY region_id),
@@ -141,14 +143,22 @@ func (s *Store) ByKernel(ctx context.Context, f Filter, agg Agg) (dataframe.Data
 		where+` GROUP BY ALL)
 		SELECT run_id, tool, short, kind, n, t, CASE WHEN NOT nested THEN t / nullif(sum(t) OVER (PARTITION BY run_id, kind), 0) END
 		FROM k ORDER BY run_id, t DESC NULLS LAST, short`, func(v []any) {
-		row := []any{v[0], v[1], v[2], v[3], v[4], v[5], v[6]}
-		for _, m := range metrics {
-			row = append(row, values[key{integer(v[0]).V, str(v[2]), str(v[3])}][m])
-		}
-		t.add(row...)
+		rows = append(rows, slices.Clone(v))
 	}, args...)
+	if err == nil {
+		err = s.fits(len(rows), len(t.names))
+	}
 	if err != nil {
 		return fail(err)
+	}
+	for _, v := range rows {
+		row := make([]any, 7, len(t.names))
+		copy(row, v)
+		of := values[key{integer(v[0]).V, str(v[2]), str(v[3])}]
+		for _, m := range metrics {
+			row = append(row, of[m])
+		}
+		t.add(row...)
 	}
 	return t.frame()
 }

@@ -101,11 +101,26 @@ func (s *Store) timeMetric(ctx context.Context, run int64, metric string) (strin
 	inclusive, _ := rows.Values()[1].(bool)
 	switch {
 	case metric == "" && named == "":
-		return "", false, fmt.Errorf("the profile names no counter of time: give one as metric")
+		return "", false, fmt.Errorf("the profile names no counter of time: give a metric%s", s.someMetrics(ctx, run))
 	case metric == "" || metric == named:
 		return named, inclusive, nil
 	}
 	return metric, isInclusive(metric), nil
+}
+
+// someMetrics names metrics that a call tree of the run can show, for errors:
+// those that most regions have come first.
+func (s *Store) someMetrics(ctx context.Context, run int64) string {
+	var names []string
+	err := each(ctx, s.conn, `SELECT metric FROM counter WHERE run_id = ? AND value IS NOT NULL AND instance IS NULL
+		GROUP BY metric ORDER BY count(DISTINCT region_id) DESC, metric LIMIT 6`, func(v []any) { names = append(names, str(v[0])) }, run)
+	switch {
+	case err != nil || len(names) == 0:
+		return ""
+	case len(names) == 6:
+		names[5] = "..."
+	}
+	return " (" + strings.Join(names, ", ") + ")"
 }
 
 type treeNode struct {
@@ -160,7 +175,8 @@ func (s *Store) times(ctx context.Context, run int64, metric string, nodes map[i
 		return err
 	}
 	if !found {
-		return fmt.Errorf("no region has a value of the metric %q: Query \"SELECT DISTINCT metric FROM counter WHERE run_id = %d\" lists those that there are", metric, run)
+		return fmt.Errorf("no region has a value of the metric %q: Query \"SELECT DISTINCT metric FROM counter WHERE run_id = %d\" lists those that there are%s",
+			metric, run, s.someMetrics(ctx, run))
 	}
 	return nil
 }

@@ -255,6 +255,41 @@ func TestTreeOfInclusiveAndExclusiveTools(t *testing.T) {
 	}
 }
 
+func TestATreeWithoutATimeNamesMetrics(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "s"))
+	p := profile(kernel(1, "f"), kernel(2, "g"), value(1, 0, "Ir", 5), value(2, 0, "Ir", 6), value(1, 0, "Dr", 1))
+	p.Records[0].(*datasets.Run).TimeMetric = ""
+	group(t, s, p)
+	for metric, want := range map[string]string{"": "give a metric (Ir, Dr)", "Instructions": `"Instructions"`, "Bc": "(Ir, Dr)"} {
+		if _, err := s.Tree(t.Context(), 1, metric); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("metric %q: %v, want %s", metric, err, want)
+		}
+	}
+}
+
+// The groups of many runs, each with metrics of its own, are few rows and still
+// a large frame: rows times all metrics.
+func TestGroupsThatAreTooLargeAreRefused(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "s"), datasets.MaxCells(200))
+	n := datasets.Some[int64]
+	for run := range 10 {
+		group(t, s, profile(kernel(1, "k"), &datasets.Launch{ID: 1, Run: 1, Region: 1, Sequence: n(0)},
+			value(1, 1, fmt.Sprint("a", run), 1), value(1, 1, fmt.Sprint("b", run), 2),
+			&datasets.Code{ID: 1, Run: 1, Region: 1, ISA: "sass", Offset: n(0)},
+			&datasets.PCSample{Run: 1, Launch: 1, Code: 1, Reason: fmt.Sprint("reason", run), Samples: n(1)}))
+	}
+	var large *datasets.TooLargeError
+	if _, err := s.ByKernel(t.Context(), datasets.Filter{}, datasets.Mean); !errors.As(err, &large) || large.Columns != 27 {
+		t.Errorf("by kernel, 10 rows of 7 columns and 20 metrics: %v", err)
+	}
+	if _, err := s.Stalls(t.Context(), datasets.Filter{}, datasets.StallsByInstruction); !errors.As(err, &large) {
+		t.Errorf("stalls, 10 rows of 13 columns and 10 reasons: %v", err)
+	}
+	if df, err := s.ByKernel(t.Context(), datasets.Filter{Run: 3}, datasets.Mean); err != nil || df.Nrow() != 1 || df.Ncol() != 9 {
+		t.Errorf("one run: %v, %v", df, err)
+	}
+}
+
 func TestFramesThatAreTooLargeAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	s := open(t, path, datasets.MaxCells(200))
@@ -265,6 +300,10 @@ func TestFramesThatAreTooLargeAreRefused(t *testing.T) {
 		"Counters":     func() error { _, err := s.Counters(t.Context(), datasets.Filter{}); return err },
 		"CountersWide": func() error { _, err := s.CountersWide(t.Context(), datasets.Filter{}); return err },
 		"Measurements": func() error { _, err := s.Measurements(t.Context(), datasets.Filter{}); return err },
+		"PairedCounters": func() error {
+			_, err := s.PairedCounters(t.Context(), 1, 1, datasets.PairOptions{})
+			return err
+		},
 	} {
 		if err := f(); !errors.As(err, &large) || !strings.Contains(err.Error(), "Filter.Sample") {
 			t.Errorf("%s: %v", name, err)
