@@ -22,6 +22,14 @@ const (
 	ByRow Axis = "row"
 )
 
+// by is the axis as errors name it; keys of one's own have none.
+func (a Axis) by() string {
+	if a == "" {
+		return ""
+	}
+	return " by " + string(a)
+}
+
 // Options say how to deal.
 type Options struct {
 	Axis        Axis    // for messages; ByRow makes every row its own group
@@ -39,8 +47,11 @@ type Split struct {
 
 // String names the split as results quote it.
 func (s Split) String() string {
-	if s.Axis == ByRow {
+	switch s.Axis {
+	case ByRow:
 		return fmt.Sprintf("random rows, seed %d", s.Seed)
+	case "":
+		return fmt.Sprintf("disjoint groups, seed %d", s.Seed)
 	}
 	return fmt.Sprintf("disjoint in %s, seed %d", s.Axis, s.Seed)
 }
@@ -62,7 +73,7 @@ func Groups(keys []string, o Options) (Split, error) {
 		parts = 3
 	}
 	if len(names) < parts {
-		return Split{}, fmt.Errorf("splitting by %s: there are %d groups (%q) for %d parts, and each needs one at least", o.Axis, len(names), names, parts)
+		return Split{}, fmt.Errorf("splitting%s: there are %d groups (%q) for %d parts, and each needs one at least", o.Axis.by(), len(names), names[:min(len(names), 5)], parts)
 	}
 	shuffle(names, o.Seed)
 	s := Split{Axis: o.Axis, Seed: o.Seed}
@@ -88,7 +99,7 @@ func Groups(keys []string, o Options) (Split, error) {
 func Folds(keys []string, k int, o Options) ([]Split, error) {
 	names, rows := group(keys, o.Axis)
 	if k < 2 || len(names) < k {
-		return nil, fmt.Errorf("splitting by %s into %d folds: there are %d groups; expected 2 folds at least and a group for each", o.Axis, k, len(names))
+		return nil, fmt.Errorf("splitting%s into %d folds: there are %d groups; expected 2 folds at least and a group for each", o.Axis.by(), k, len(names))
 	}
 	shuffle(names, o.Seed)
 	// The largest groups first, each to the smallest fold so far: the order

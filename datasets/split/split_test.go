@@ -119,6 +119,7 @@ func TestTooFewGroupsAreNamed(t *testing.T) {
 		want string
 	}{
 		{second(split.Groups([]string{"a", "a", "b"}, split.Options{Axis: split.ByMachine, Calibration: 0.1})), `by machine: there are 2 groups (["a" "b"]) for 3 parts`},
+		{second(split.Groups([]string{"a", "a"}, split.Options{})), `splitting: there are 1 groups (["a"]) for 2 parts`},
 		{second(split.Groups([]string{"a", "b"}, split.Options{Test: 1.5})), "fractions for test 1.5"},
 		{second(split.Folds([]string{"a", "b"}, 3, split.Options{Axis: split.ByProgram})), "there are 2 groups"},
 		{second(split.Holdout([]string{"A100", "V100"}, split.ByMachine, "H100")), `no row has it; there are ["A100" "V100"]`},
