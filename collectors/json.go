@@ -71,7 +71,14 @@ func (j *JSON) Wrap(err error) error {
 		// Decode reports offsets from the start of the value, Token from the
 		// start of the input; the decoder's own offset is near either way.
 		line, column := j.Place(max(j.InputOffset(), 0))
-		e = j.in.Syntax(line, column, "at or after this place the JSON is broken: "+syntax.Error())
+		msg, expected, found := JSONFault(err)
+		if at := syntax.Offset; j.InputOffset() == 0 && at > 0 { // one value is all there is
+			line, column = j.Place(at - 1)
+			e = j.in.Syntax(line, column, msg)
+		} else {
+			e = j.in.Syntax(line, column, "at or after this place "+msg)
+		}
+		e.Expected, e.Found = expected, found
 		if syntax.Error() == "unexpected end of JSON input" {
 			line, column = j.Place(j.total)
 			e = j.in.Syntax(line, column, "the file ends within a JSON value")
@@ -79,8 +86,8 @@ func (j *JSON) Wrap(err error) error {
 		}
 	case errors.As(err, &typ):
 		line, column := j.Place(j.InputOffset())
-		e = j.in.Syntax(line, column, "a JSON value of another kind")
-		e.Expected, e.Found = typ.Type.String(), typ.Value
+		e = j.in.Syntax(line, column, "")
+		e.Msg, e.Expected, e.Found = JSONFault(err)
 	default:
 		return fmt.Errorf("reading %s: %w", j.in.Name, err)
 	}

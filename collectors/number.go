@@ -135,7 +135,7 @@ func ParseNumber(s string, style Style, exp10 int) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(mantissa+"e"+strconv.Itoa(exp10), 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s does not fit a float64", Quote(s))
+		return 0, fmt.Errorf("%s does not fit a number of 64 bits", Quote(s))
 	}
 	return v, nil
 }

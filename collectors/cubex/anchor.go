@@ -67,7 +67,7 @@ func readAnchor(in *collectors.Input, r io.Reader) (*anchor, error) {
 	if magic, _ := br.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
 		z, err := gzip.NewReader(br)
 		if err != nil {
-			return nil, broken(in, getAgain, "anchor.xml: reading gzip: %v", err)
+			return nil, broken(in, getAgain, "anchor.xml within the archive begins as gzip does, and cannot be unpacked")
 		}
 		br = bufio.NewReaderSize(io.LimitReader(z, 1<<30), 64<<10)
 	}
@@ -84,7 +84,14 @@ func readAnchor(in *collectors.Input, r io.Reader) (*anchor, error) {
 			if errors.Is(err, io.EOF) && len(open) == 0 && a.version != "" {
 				return a, nil
 			}
-			e := in.Syntax(line, column, "anchor.xml within the archive: "+err.Error())
+			e := in.Syntax(line, column, "anchor.xml within the archive: the XML is broken")
+			var broken *xml.SyntaxError
+			switch {
+			case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &broken) && broken.Msg == "unexpected EOF":
+				e.Msg = "anchor.xml within the archive ends too early"
+			case errors.As(err, &broken):
+				e.Msg += ": " + broken.Msg
+			}
 			e.Hint = getAgain
 			return nil, e
 		}

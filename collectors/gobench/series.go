@@ -154,7 +154,7 @@ func (s *series) summary(n int, c *comparison, point, name string, v *summary) e
 		if v.Present && m.n != nil {
 			f, err := m.n.Float64()
 			if err != nil {
-				return s.j.Syntax("a number of the comparison that ends here is no float64: " + m.n.String())
+				return s.j.Syntax("a number of the comparison that ends here fits no number of 64 bits: " + m.n.String())
 			}
 			counter.Value, counter.RawValue, counter.Status = datasets.Some(f), m.n.String(), datasets.StatusOK
 		}

@@ -72,7 +72,9 @@ func (r *reader) event(s string, ended bool) error {
 		if !ended {
 			return r.cut(len(s))
 		}
-		x := r.in.Syntax(r.line, 1, "the line is no event of go test -json: "+err.Error())
+		x := r.in.Syntax(r.line, 1, "")
+		x.Msg, x.Expected, x.Found = collectors.JSONFault(err)
+		x.Msg = "the line is no event of go test -json: " + x.Msg
 		x.Hint = "the line is damaged: get the file again"
 		return x
 	}

@@ -261,7 +261,7 @@ func TestErrors(t *testing.T) {
 		{"kernel-tuner-cache", "{\"cache\": {\"1\": {\"time\": 1}}}", 1, 30, "lacks a member"},
 		{"kernel-tuner-cache", "{\"tune_params_keys\": [\"a\"]", 1, 27, "the file ends within a JSON value"},
 		{"kernel-tuner-cache", "{\"tune_params_keys\": 3}", 1, 23, "no list"},
-		{"kernel-tuner-cache", "{\"tune_params_keys\": [\"a\"], \"cache\": {\"1\": {\"time\": 1e999}}}", 1, 59, "no float64"},
+		{"kernel-tuner-cache", "{\"tune_params_keys\": [\"a\"], \"cache\": {\"1\": {\"time\": 1e999}}}", 1, 59, "fits no number of 64 bits"},
 		{"kernel-tuner-cache", "{\"tune_params_keys\": [\"a\"], \"cache\": [1]}", 1, 39, `reading "cache"`},
 		{"kernel-tuner-t4", "{\"results\": [{\"configuration\": {}}]}", 1, 35, "lacks its configuration or its invalidity"},
 		{"kernel-tuner-t4", "{\"results\": [{\"configuration\": {}, \"invalidity\": \"correct\", \"measurements\": [{}]}]}", 1, 82, "a measurement"},

@@ -143,7 +143,7 @@ func (t *tuning) counter(launch int64, metric, instance, written string, v any) 
 	case json.Number:
 		n, err := base.Scale(v.String(), collectors.Dot)
 		if err != nil {
-			return value, false, t.j.Syntax("the value of " + collectors.Quote(metric) + " is no float64: " + v.String())
+			return value, false, t.j.Syntax("the value of " + collectors.Quote(metric) + " fits no number of 64 bits: " + collectors.Quote(v.String()))
 		}
 		c.Value, c.Status = datasets.Some(n), datasets.StatusOK
 	case nil:

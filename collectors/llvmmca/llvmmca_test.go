@@ -105,11 +105,11 @@ func TestErrors(t *testing.T) {
 		`{"CodeRegions": [{"ResourcePressureView": {"ResourcePressureInfo": [{"InstructionIndex": 0, "ResourceIndex": 5, "ResourceUsage": 1}]}}]}`: "no resource 5",
 		`{"CodeRegions": [{"TimelineView": {"TimelineInfo": [{"CycleReady": 1}]}}]}`:                                                               "a timeline and no instruction",
 		`{"CodeRegions": [{"SummaryView": {"IPC": "fast"}}]}`:                                                                                      "IPC is no number",
-		`{"CodeRegions": [{"SummaryView": {"IPC": 1e999}}]}`:                                                                                       "no float64",
+		`{"CodeRegions": [{"SummaryView": {"IPC": 1e999}}]}`:                                                                                       "fits no number of 64 bits",
 		`{"CodeRegions": [`:         "the file ends within a JSON value",
 		`{"CodeRegions": []} {}`:    "goes on after its object",
-		`{"CodeRegions": {"a": 1}}`: "a JSON value of another kind",
-		`{"CodeRegions": [3]}`:      "of other kinds than llvm-mca's",
+		`{"CodeRegions": {"a": 1}}`: "expected a list, found a JSON object",
+		`{"CodeRegions": [3]}`:      "expected an object, found a JSON number",
 	} {
 		_, err := parsertest.Parse("llvm-mca", "p", text)
 		var e *collectors.SyntaxError

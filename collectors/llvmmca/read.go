@@ -125,7 +125,10 @@ func (r *reader) decode(i int, v any) error {
 	d := json.NewDecoder(bytes.NewReader(r.r.CodeRegions[i]))
 	d.UseNumber()
 	if err := d.Decode(v); err != nil {
-		return r.fail(i, "its members are of other kinds than llvm-mca's: "+err.Error())
+		msg, expected, found := collectors.JSONFault(err)
+		e := r.in.Syntax(1, 1, fmt.Sprintf("code region %d: %s", i, msg))
+		e.Expected, e.Found = expected, found
+		return e
 	}
 	return nil
 }
@@ -244,7 +247,7 @@ func (r *reader) counter(region int, metric, instance, unit string, v any) (data
 	case json.Number:
 		f, err := v.Float64()
 		if err != nil {
-			return c.Value, r.fail(region, metric+" is no float64: "+v.String())
+			return c.Value, r.fail(region, metric+" fits no number of 64 bits: "+collectors.Quote(v.String()))
 		}
 		c.RawValue, c.Value, c.Status = v.String(), datasets.Some(f), datasets.StatusOK
 	case bool:

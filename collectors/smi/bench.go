@@ -12,8 +12,8 @@ import (
 )
 
 // rowsOf reads a table whose first line is its header. A last row without a
-// line end is left out.
-func (l *log) rowsOf(f func(head *delimited.Header, row []delimited.Cell) error) error {
+// line end is left out. Of each of some lists of columns one must be there.
+func (l *log) rowsOf(columns [][]string, f func(head *delimited.Header, row []delimited.Cell) error) error {
 	var head *delimited.Header
 	err := l.each(func(text string) error {
 		if strings.TrimSpace(text) == "" {
@@ -28,6 +28,17 @@ func (l *log) rowsOf(f func(head *delimited.Header, row []delimited.Cell) error)
 		}
 		if head == nil {
 			head = delimited.NewHeader(row)
+			for _, any := range columns {
+				there := false
+				for _, name := range any {
+					there = there || head.At(delimited.Key(name)) >= 0
+				}
+				if !there {
+					e := l.in.Syntax(l.r.Line, 1, "the header lacks a column")
+					e.Expected, e.Found = strings.Join(any, " or "), collectors.Quote(text)
+					return e
+				}
+			}
 			return nil
 		}
 		if len(row) != len(head.Cells) {
@@ -48,7 +59,7 @@ const singlePrecision = "the file names no precision; tools that write it count 
 // peaks reads a table of ceilings, in flop/s and byte/s: one row from the
 // datasheet, one measured.
 func (l *log) peaks() error {
-	err := l.rowsOf(func(head *delimited.Header, row []delimited.Cell) error {
+	err := l.rowsOf([][]string{{"label", "kind", "source"}, {"peak_flops"}, {"peak_bandwidth"}}, func(head *delimited.Header, row []delimited.Cell) error {
 		label := row[head.At("label", "kind", "source")].Text
 		measured := !strings.Contains(strings.ToLower(label), "theor") && !strings.Contains(strings.ToLower(label), "datasheet") && !strings.Contains(strings.ToLower(label), "spec")
 		for _, c := range []struct{ key, level, unit, note string }{{"peakflops", "fp32", "flop/s", ": " + singlePrecision}, {"peakbandwidth", "dram", "byte/s", ""}} {
@@ -128,7 +139,7 @@ func quantity(title string) (u collectors.Unit, raw string) {
 func (l *log) timings() error {
 	regions := map[[2]string]int64{}
 	var launches int64
-	err := l.rowsOf(func(head *delimited.Header, row []delimited.Cell) error {
+	err := l.rowsOf([][]string{{"kernel", "kernel_name"}}, func(head *delimited.Header, row []delimited.Cell) error {
 		kernel, variant := row[head.At("kernel", "kernelname")].Text, ""
 		if i := head.At("variant"); i >= 0 {
 			variant = row[i].Text

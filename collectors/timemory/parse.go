@@ -188,7 +188,8 @@ func (p *parser) broken(data []byte, from int, err error) error {
 	at := int64(from)
 	var syntax *json.SyntaxError
 	var typ *json.UnmarshalTypeError
-	msg, hint := err.Error(), "the file is damaged here: get it again"
+	msg, expected, found := collectors.JSONFault(err)
+	hint := "the file is damaged here: get it again"
 	switch {
 	case errors.As(err, &syntax):
 		at += syntax.Offset
@@ -199,13 +200,12 @@ func (p *parser) broken(data []byte, from int, err error) error {
 		}
 	case errors.As(err, &typ):
 		at += typ.Offset - 1
-		msg = fmt.Sprintf("%s is a JSON %s, not what it should be (%s)", collectors.Quote(typ.Field), typ.Value, typ.Type)
 	}
 	at = max(0, min(at, int64(len(data))))
 	line := bytes.Count(data[:at], []byte("\n")) + 1
 	column := int(at) - bytes.LastIndexByte(data[:at], '\n')
 	e := p.in.Syntax(line, column, msg)
-	e.Hint = hint
+	e.Expected, e.Found, e.Hint = expected, found, hint
 	return e
 }
 

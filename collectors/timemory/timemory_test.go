@@ -131,9 +131,9 @@ func TestErrorsSayWhere(t *testing.T) {
 		line, col int
 		part      string
 	}{
-		{`"depth": 2`, `"depth" 2`, 10, 73, "after object key"},
+		{`"depth": 2`, `"depth" 2`, 10, 73, `expected ":"`},
 		{`"laps": 7`, `"laps": [7]`, 8, 89, "JSON array"},
-		{`"unit_repr": "msec"`, ``, 14, 5, "looking for beginning of object key"},
+		{`"unit_repr": "msec"`, ``, 14, 5, "expected a key in quotes"},
 	} {
 		_, err := parsertest.Parse("timemory", "t.json", strings.Replace(flat, c.old, c.new, 1))
 		var e *collectors.SyntaxError
