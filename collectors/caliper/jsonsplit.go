@@ -260,7 +260,7 @@ func (s *jsonSplit) row(row []any, offset int64) error {
 		case json.Number:
 			n, ok := number(name, v.String(), s.unit(i))
 			if !ok {
-				e := fail("the cell of column " + collectors.Quote(name) + " in the row that ends here is no float64")
+				e := fail("the cell of column " + collectors.Quote(name) + " in the row that ends here fits no number of 64 bits")
 				e.Found = collectors.Quote(v.String())
 				return e
 			}
