@@ -195,3 +195,35 @@ func TestCutReportsGiveNoOtherValues(t *testing.T) {
 func FuzzPerfReport(f *testing.F) {
 	parsertest.Fuzz(f, "perf-report", report, "# Overhead,Command,Symbol\n 67.31% ,w      ,[.] f\n")
 }
+
+// A cell of --group holds a number of each event, in the order of the title.
+func TestGroupsOfEvents(t *testing.T) {
+	for title, want := range map[string]string{
+		"'cycles, faults'":                        "a|m|f Overhead[cycles] 30.5%\na|m|f Overhead[faults] 10%\na|m|f samples[cycles] 61\na|m|f samples[faults] 2\n",
+		"'anon group { cpu-clock, r1/u=2,n=3/ }'": "a|m|f Overhead[cpu-clock] 30.5%\na|m|f Overhead[r1/u=2,n=3/] 10%\na|m|f samples[cpu-clock] 61\na|m|f samples[r1/u=2,n=3/] 2\n",
+	} {
+		text := "# Samples: 1K of events " + title + "\n# Event count (approx.): 1252\n#\n" +
+			"#         Overhead                   Samples  Command  Shared Object  Symbol\n" +
+			"# ................  ........................  .......  .............  .......\n#\n" +
+			"    30.50%  10.00%            61           2  a        m              [.] f\n"
+		r := parsertest.MustParse(t, "perf-report", "x", text)
+		if got := lines(r); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", title, got, want)
+		}
+		_, err := parsertest.Parse("perf-report", "x", strings.Replace(text, "10.00%", "      ", 1))
+		var e *collectors.SyntaxError
+		if !errors.As(err, &e) || e.Line != 7 || !strings.Contains(e.Msg, "one number of each event") {
+			t.Errorf("a number is missing: %v", err)
+		}
+	}
+}
+
+func TestColumnsThatDoNotApply(t *testing.T) {
+	r := parsertest.MustParse(t, "perf-report", "x", "# Samples: 3  of event 'cycles'\n#\n# Children       sys       usr  Symbol\n# ........  ........  ........  ......\n#\n       N/A     0.44%     0.00%  [k] f\n")
+	if r.Counters[0].Status != datasets.StatusNA || r.Counters[0].Value.Valid {
+		t.Errorf("%+v", r.Counters[0])
+	}
+	if got := lines(r); got != "||f Children[cycles] 0%\n||f sys[cycles] 0.44%\n||f usr[cycles] 0%\n" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -30,6 +30,7 @@ type reader struct {
 	styled  bool
 
 	event     string
+	group     []string // the events of --group: a cell holds a number of each
 	events    int
 	columns   []column
 	separator string // of -t
@@ -203,21 +204,10 @@ func (r *reader) cells(s string) ([]string, bool) {
 	for i := range cells {
 		cells[i] = strings.TrimSpace(cells[i])
 	}
-	number, ok := strings.CutSuffix(cells[0], "%")
-	return cells, ok && collectors.StyleOf(number) != collectors.NotNumber
-}
-
-func (r *reader) number(text string, line int, c column) (float64, error) {
-	if s := collectors.StyleOf(text); !r.styled && (s == collectors.Dot || s == collectors.Comma) {
-		r.style, r.styled = s, true
+	if len(cells) > 2 && cells[0] == "N/A" { // Children, where no call graph was recorded
+		return cells, isPercent(cells[1])
 	}
-	v, err := collectors.ParseNumber(text, r.style, 0)
-	if err != nil {
-		e := r.in.Syntax(line, c.start+1, "the cell of "+c.name+" is no number")
-		e.Expected, e.Found, e.Hint = "a number", collectors.Quote(text), "the line is damaged: write the report again"
-		return 0, e
-	}
-	return v, nil
+	return cells, isPercent(cells[0])
 }
 
 // row makes a launch of a row and counters of its numbers.
@@ -228,7 +218,6 @@ func (r *reader) row(cells []string, line int) error {
 	var symbol, module, command, level string
 	for i, c := range r.columns {
 		text := cells[i]
-		number, percent := strings.CutSuffix(text, "%")
 		switch {
 		case c.name == "Symbol" || c.name == "IP or Symbol" || c.name == "Target Symbol": // the latter of branches (-b)
 			level, symbol = splitLevel(text)
@@ -238,24 +227,15 @@ func (r *reader) row(cells []string, line int) error {
 			continue
 		case c.name == "Command" || c.name == "comm":
 			command = text
-		case c.name == "Samples" || c.name == "Period" || percent && collectors.StyleOf(number) != collectors.NotNumber:
-			v, err := r.number(number, line, c)
+		case text == "N/A":
+			counters = append(counters, datasets.Counter{Run: runID, Metric: c.name, Instance: r.event, Unit: "%", RawValue: text, Status: datasets.StatusNA})
+			continue
+		case c.name == "Samples" || c.name == "Period" || isPercent(text):
+			more, err := r.numbers(c, text, line)
 			if err != nil {
 				return err
 			}
-			n := datasets.Counter{Run: runID, Metric: c.name, Instance: r.event, Value: datasets.Some(v), RawValue: number, Status: datasets.StatusOK}
-			switch {
-			case percent:
-				n.Unit, n.RawUnit = "%", "%"
-			case c.name == "Samples":
-				n.Metric = "samples"
-			case r.event != "":
-				n.Metric, n.Instance = r.event, ""
-				if name, _, _ := strings.Cut(r.event, ":"); name == "cpu-clock" || name == "task-clock" {
-					n.Unit, n.RawUnit, n.Value = "s", "ns", datasets.Some(v/1e9)
-				}
-			}
-			counters = append(counters, n)
+			counters = append(counters, more...)
 			continue
 		}
 		if text != "" && text != "-" {
@@ -364,7 +344,8 @@ func (r *reader) comment(s string) error {
 	switch {
 	case key == "Samples" && strings.Contains(value, "of event"):
 		count, event, _ := strings.Cut(value, "of event")
-		event = strings.TrimSpace(strings.TrimPrefix(event, "s"))
+		event, several := strings.CutPrefix(event, "s ")
+		event = strings.TrimSpace(event)
 		if event, _, _ = strings.Cut(event, ","); event == "" {
 			return nil
 		}
@@ -373,7 +354,10 @@ func (r *reader) comment(s string) error {
 				event = s[j : i+1]
 			}
 		}
-		r.event, r.title, r.columns = strings.Trim(event, "'"), "", nil
+		r.event, r.title, r.columns, r.group = strings.Trim(event, "'"), "", nil, nil
+		if several || strings.Contains(r.event, "group {") {
+			r.group = groupOf(r.event)
+		}
 		r.events++
 		return r.out.Put(&datasets.Attribute{Run: runID, Name: "samples of " + r.event, Value: strings.TrimSpace(count)})
 	case key == "Events" && !r.header: // before Linux 3.3: "1K cycles"
