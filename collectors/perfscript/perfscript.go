@@ -180,6 +180,12 @@ func (r *reader) take(text []byte, line int) error {
 	f, ok := splitFrame(text)
 	switch {
 	case ok && (isIndented(text) || r.open && f.module != ""): // an address of 16 digits can fill the indent
+		// -F ip,sym without call stacks: a line is a sample, its address is
+		// in 16 columns behind a space, where stacks have a tab.
+		if !r.open && len(text) > 17 && text[0] == ' ' && text[17] == ' ' && fieldEnd(string(text), nextField(string(text), 0)) == 17 {
+			r.open, r.cur, r.line, r.stack = true, sample{}, line, append(r.stack[:0], f)
+			return r.close()
+		}
 		if !r.open {
 			r.open, r.cur, r.line = true, sample{}, line
 		}
@@ -194,7 +200,7 @@ func (r *reader) take(text []byte, line int) error {
 			}
 		}
 		return nil
-	case isNoise(text):
+	case isNoise(text), isIndented(text) && r.n > 0 && isSourceLine(text): // the latter below a sample that is one line
 		return nil
 	}
 	e := r.in.Syntax(line, 1, "the line is neither a sample nor a frame of a call stack")
@@ -210,7 +216,8 @@ func isSourceLine(text []byte) bool {
 	if i > 0 && i+1 < len(t) && allDigits(string(t[i+1:])) || bytes.HasPrefix(t, []byte("|")) || bytes.Equal(t, []byte("??:0")) {
 		return true
 	}
-	return bytes.Contains(t, []byte(" (discriminator"))
+	// Without debug information it is "[kernel.kallsyms][ffffffff8158c3f5]".
+	return bytes.Contains(t, []byte(" (discriminator")) || bytes.HasSuffix(t, []byte(" (inlined)")) || bytes.HasSuffix(t, []byte("]")) && bytes.Contains(t, []byte("["))
 }
 
 // begin opens a sample.
