@@ -302,7 +302,7 @@ func (c *caliReader) end() error {
 			return err
 		}
 	}
-	if c.globals == 0 {
+	if c.globals == 0 && !strings.HasPrefix(c.run.ToolVersion, "1.") { // version 1 wrote none
 		c.out.Warn(c.last, 1, "the file has no record of globals, which comes last: it may have been cut after this line")
 	}
 	return c.finish()

@@ -303,3 +303,16 @@ func FuzzCali(f *testing.F) {
 func FuzzJSONSplit(f *testing.F) {
 	parsertest.Fuzz(f, "caliper-json-split", fixture(f, "ranks.json"), `{"data":[],"columns":[],"nodes":[]}`)
 }
+
+// Version 1 had the unit in an attribute time.unit, its own version in each
+// snapshot, and no record of globals.
+func TestFilesOfVersion1(t *testing.T) {
+	text := "__rec=node,id=12,attr=10,data=20,parent=3\n__rec=node,id=13,attr=8,data=phase,parent=12\n__rec=node,id=14,attr=8,data=time.unit,parent=12\n__rec=node,id=15,attr=8,data=cali.caliper.version,parent=12\n" +
+		"__rec=node,id=16,attr=14,data=usec,parent=2\n__rec=node,id=17,attr=10,data=85,parent=16\n__rec=node,id=18,attr=8,data=time.inclusive.duration,parent=17\n" +
+		"__rec=node,id=19,attr=15,data=1.5.dev\n__rec=node,id=20,attr=13,data=init\n__rec=ctx,ref=20=19,attr=18,data=1813\n"
+	r := parsertest.MustParse(t, "caliper-cali", "x.cali", text)
+	c := r.Counters[0]
+	if len(r.Counters) != 1 || c.Value.V != 1813e-6 || c.Unit != "s" || c.RawUnit != "usec" || r.Runs[0].ToolVersion != "1.5.dev" || len(r.Warnings) != 0 {
+		t.Errorf("%+v\n%+v\n%v", r.Counters, r.Runs, r.Warnings)
+	}
+}

@@ -159,7 +159,7 @@ func (c *caliReader) attribute(id int64, line int) (*attribute, error) {
 				}
 				a.prop = prop
 			default:
-				if m := c.nodes[n.attr]; m.data == "attribute.unit" && a.unit == "" {
+				if m := c.nodes[n.attr]; (m.data == "attribute.unit" || m.data == "time.unit") && a.unit == "" { // the latter in version 1
 					a.unit = n.data
 				} else if m.data == "attribute.alias" && a.alias == "" {
 					a.alias = n.data

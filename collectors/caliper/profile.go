@@ -171,6 +171,9 @@ func (p *profile) add(o *observation) error {
 		p.plain[o.region] = true
 	}
 	for _, a := range o.attrs {
+		if a[0] == "cali.caliper.version" && p.run.ToolVersion == "" {
+			p.run.ToolVersion = a[1] // version 1 wrote it with each snapshot
+		}
 		if err := p.out.Put(&datasets.Attribute{Run: runID, Region: o.region, Launch: launch, Name: a[0], Value: a[1]}); err != nil {
 			return err
 		}
