@@ -158,3 +158,16 @@ func TestTruncations(t *testing.T) {
 func FuzzJSON(f *testing.F) {
 	parsertest.Fuzz(f, "google-benchmark", own, `{"benchmarks": [{"name": "a/>/1", "run_type": "aggregate", "x": Infinity}]}`)
 }
+
+func TestFilesWithoutUnitAreInNanoseconds(t *testing.T) {
+	r := parsertest.MustParse(t, "google-benchmark", "b.json", `{"context": {"date": "2015/03/17-18:40:25", "num_cpus": 40, "mhz_per_cpu": 2801}, "benchmarks": [{"name": "BM_Insert/8", "iterations": 100, "real_time": 29275, "cpu_time": 29836, "items_per_second": 33516}]}`)
+	want := map[string]string{"real_time": "2.9275e-05 s ns", "cpu_time": "2.9836e-05 s ns", "items_per_second": "33516 item/s ", "iterations": "100  "}
+	for _, c := range r.Counters {
+		if got := fmt.Sprintf("%.6g %s %s", c.Value.V, c.Unit, c.RawUnit); got != want[c.Metric] {
+			t.Errorf("%s is %q, want %q", c.Metric, got, want[c.Metric])
+		}
+	}
+	if len(r.Counters) != len(want) {
+		t.Errorf("%d counters", len(r.Counters))
+	}
+}

@@ -226,6 +226,9 @@ func (r *reader) row(row map[string]any) error {
 		e.Expected, e.Found = `"ns", "us", "ms" or "s"`, collectors.Quote(unit)
 		return e
 	}
+	if _, timed := row["real_time"]; timed && unit == "" {
+		unit = "ns" // before version 1.0 there was no other
+	}
 	failed := row["error_occurred"] == true || row["skipped"] == true
 	launch := int64(0)
 	if !isAggregate {
