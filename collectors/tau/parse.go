@@ -50,7 +50,7 @@ type timer struct {
 }
 
 var (
-	timerLine = regexp.MustCompile(`^"(.*)" (\S+) (\S+) (\S+) (\S+) (\S+) GROUP="(.*)"\s*$`)
+	timerLine = regexp.MustCompile(`^"(.*)" (\S+) (\S+) (\S+) (\S+) (\S+) (?:GROUP=)?"(.*)"\s*$`)
 	eventLine = regexp.MustCompile(`^"(.*)" (\S+) (\S+) (\S+) (\S+) (\S+)\s*$`)
 	counts    = regexp.MustCompile(`^(\d{1,9}) (aggregates|userevents)\s*$`)
 	fileName  = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)$`)

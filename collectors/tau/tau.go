@@ -15,7 +15,7 @@
 //
 // The layout:
 //
-//	COUNT templated_functions_MULTI_METRIC
+//	COUNT templated_functions_MULTI_METRIC           some writers leave MULTI_ out
 //	# Name Calls Subrs Excl Incl ProfileCalls # <metadata>...</metadata>
 //	"NAME" CALLS SUBRS EXCL INCL PROFILECALLS GROUP="GROUPS"      COUNT lines
 //	COUNT aggregates                                              and their lines
@@ -45,4 +45,4 @@ func init() {
 	})
 }
 
-var first = regexp.MustCompile(`^[ \t]*(\d{1,9}) templated_functions(?:_MULTI_([^\r\n]*))?(?:\r?\n|$)`)
+var first = regexp.MustCompile(`^[ \t]*(\d{1,9}) templated_functions(?:_(?:MULTI_)?([^\r\n]*))?(?:\r?\n|$)`)

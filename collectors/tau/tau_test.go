@@ -3,6 +3,7 @@ package tau_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -111,6 +112,10 @@ func TestOtherMetricsAndFlatProfiles(t *testing.T) {
 	r := parsertest.MustParse(t, "tau", "profile.0.0.0", "1 templated_functions_MULTI_PAPI_FP_OPS\n# Name Calls Subrs Excl Incl ProfileCalls #\n\"f()\" 1 0 7 7 0 GROUP=\"A\"\n0 aggregates\n")
 	if v := r.Value("f", "PAPI_FP_OPS exclusive"); v.V != 7 || r.Runs[0].TimeMetric != "" || r.Launches[0].DurNs.Valid {
 		t.Errorf("%v %+v", v, r.Runs)
+	}
+	r = parsertest.MustParse(t, "tau", "profile.0.0.0", "2 templated_functions_TIME\n# Name Calls Subrs Excl Incl ProfileCalls #\n\"APEX MAIN\" 1 0 12.5 112.5 0 \"TAU_USER\"\n\"f()\" 3 0 100 100 0 \"TAU_USER\"\n0 aggregates\n")
+	if math.Abs(r.Total("TIME exclusive")-112.5e-6) > 1e-12 || len(r.Regions) != 2 {
+		t.Errorf("without MULTI_: %+v %+v", r.Regions, r.Counters)
 	}
 	r = parsertest.MustParse(t, "tau", "x", "1 templated_functions\n# Name Calls Subrs Excl Incl ProfileCalls\n\"f()\" 1 0 7 7 0 GROUP=\"A\"\n0 aggregates\n")
 	if v := r.Value("f", "TIME exclusive"); v.V != 7e-6 || len(r.Warnings) != 1 || r.Launches[0].Rank.Valid {
