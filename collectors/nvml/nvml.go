@@ -127,7 +127,7 @@ func (o *options) collect(ctx context.Context, job collectors.Job, out *collecto
 	}
 	if rec.broken != nil {
 		run.Status = datasets.RunFailed
-		run.Error = strings.TrimPrefix(run.Error+"; ", "; ") + "the sensors were not read to the end: " + rec.broken.Error()
+		run.Error = strings.TrimPrefix(run.Error+"; ", "; ") + "the sensors were not read to the end: " + programName + ", which runs the driver's library, failed: " + rec.broken.Error() + "; " + lookFix
 	}
 	if err := subject.Put(out, run); err != nil {
 		return err

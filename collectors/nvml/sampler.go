@@ -28,6 +28,8 @@ const (
 	parting  = 10 * time.Second // for a reading and the end
 )
 
+const lookFix = "look at nvidia-smi and the kernel's log (dmesg | grep -i nvrm)"
+
 // sampler is rooflab-nvml at work.
 type sampler struct {
 	cmd    *exec.Cmd
@@ -83,7 +85,7 @@ func start(ctx context.Context, log io.Writer, mode string, args ...string) (*sa
 		if errors.Is(err, io.EOF) {
 			err = s.why()
 		}
-		return nil, unavailable("the program that reads the sensors failed, in the driver's library most likely: "+err.Error(), "look at nvidia-smi and the kernel's log (dmesg | grep -i nvrm)")
+		return nil, unavailable("the program that reads the sensors failed, in the driver's library most likely: "+err.Error(), lookFix)
 	}
 	if m := s.hello.Missing; m != nil {
 		s.close()
