@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +22,9 @@ const (
 	first  = "kernel,seconds\nsaxpy,0.25\n"
 	second = "kernel,seconds\ngemm,1.5\n"
 )
+
+// sets counts the data sets that tests registered: a name is taken once.
+var sets atomic.Int64
 
 func sum(s string) string {
 	h := sha256.Sum256([]byte(s))
@@ -45,7 +49,7 @@ func server(t *testing.T, files map[string]string) (name string, requests *atomi
 	t.Cleanup(s.Close)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv(registry.Env, "")
-	name = "set-of-" + strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-"))
+	name = fmt.Sprintf("set-%d", sets.Add(1))
 	registry.Register(registry.Set{Name: name, Page: "https://example.org/set", Files: []registry.File{
 		{Name: "one.csv", URL: s.URL + "/one.csv", SHA256: sum(first), Bytes: int64(len(first))},
 		{Name: "sub/two.csv", URL: s.URL + "/two.csv", SHA256: sum(second), Bytes: int64(len(second))},
