@@ -47,6 +47,8 @@ type parser struct {
 	last []delimited.Cell
 	end  string // the last cell of the row before
 
+	kernelOf string // the kernel of a call, where no column has it
+
 	launches map[string]int // by key
 	kernel   map[int]int32  // of the launches that have a key
 	starts   []int64
@@ -163,9 +165,13 @@ func (p *parser) line(text string) error {
 			return e
 		}
 		p.head, p.kind = h, k
-		if k == kindSamples {
-			return &collectors.UnsupportedError{File: p.in.Name, What: "a table of PC samples of rocprofv3",
+		switch k {
+		case kindSamples:
+			return &collectors.UnsupportedError{File: p.in.Name, What: "a table of PC samples of rocprof",
 				Hint: "import the kernel trace and the counters of the same run instead"}
+		case kindMarks:
+			return &collectors.UnsupportedError{File: p.in.Name, What: "a table of ROCTX marks of rocprofv2, which does not tell where their ranges end",
+				Hint: "import the traces of the API and of the kernels of the same run instead, or trace the marks with rocprofv3 --marker-trace"}
 		}
 		return nil
 	}
@@ -210,6 +216,7 @@ func (p *parser) line(text string) error {
 // it) under a header that has them: the name, the only quoted cell, tells.
 func (p *parser) align(row []delimited.Cell) ([]delimited.Cell, error) {
 	want := len(p.head.Cells)
+	p.kernelOf = ""
 	for len(row) > want && row[len(row)-1].Text == "" {
 		row = row[:len(row)-1]
 	}
@@ -219,6 +226,12 @@ func (p *parser) align(row []delimited.Cell) ([]delimited.Cell, error) {
 	bad := p.r.Short(row, "the row has not one cell per column", fmt.Sprintf("%d cells", want), strconv.Itoa(len(row)))
 	at := p.head.At("kernelname")
 	missing := want - len(row)
+	if f := p.head.At("function"); p.kind == kindCalls && at < 0 && f >= 0 && missing == -1 && row[f+1].Quoted {
+		// Of calls that launch a kernel rocprofv2 writes its name too, for
+		// which its header has no column.
+		p.kernelOf = row[f+1].Text
+		return append(row[:f+1:f+1], row[f+2:]...), nil
+	}
 	if p.kind != kindDispatches || at < 0 || missing < 1 || missing > 3 || !p.r.Ended {
 		return nil, bad
 	}
@@ -426,7 +439,7 @@ func (p *parser) attribute(name, value string) error {
 // describe fills in the run.
 func (p *parser) describe() {
 	p.run.Format = map[kind]string{kindDispatches: "rocprof-dispatches", kindKernels: "rocprofv3-kernel-trace", kindCounters: "rocprofv3-counter-collection",
-		kindCalls: "rocprof-api-trace", kindCopies: "rocprofv3-memory-copy-trace", kindMemory: "rocprofv3-memory-trace", kindStats: "rocprof-stats", kindAgents: "rocprofv3-agent-info"}[p.kind]
+		kindCalls: "rocprof-api-trace", kindOps: "rocprofv2-activity-trace", kindCopies: "rocprofv3-memory-copy-trace", kindMemory: "rocprofv3-memory-trace", kindStats: "rocprof-stats", kindAgents: "rocprofv3-agent-info"}[p.kind]
 	if p.kind == kindDispatches {
 		p.run.FormatVersion = "v2"
 		if p.head.Has("index") {

@@ -74,6 +74,8 @@ const (
 	kindMemory          // allocations and scratch memory
 	kindStats           // rocprof's, and pmc_kernel_top.csv of ROCm Compute Profiler
 	kindAgents
+	kindOps     // what rocprofv2 writes of kernels and copies when it traces HIP and HSA
+	kindMarks   // points in time of rocprofv2's ROCTX traces
 	kindSamples // PC samples
 )
 
@@ -89,6 +91,10 @@ func kindOf(h *delimited.Header) kind {
 		return kindDispatches
 	case h.Has("domain", "function", "starttimestamp", "endtimestamp"):
 		return kindCalls
+	case h.Has("domain", "operation", "starttimestamp", "stoptimestamp"):
+		return kindOps
+	case h.Has("domain", "roctxid", "message", "timestamp"):
+		return kindMarks
 	case h.Has("kind", "direction", "starttimestamp", "endtimestamp"):
 		return kindCopies
 	case h.Has("kind", "operation", "starttimestamp"):
@@ -97,7 +103,7 @@ func kindOf(h *delimited.Header) kind {
 		return kindStats
 	case h.Has("nodeid", "agenttype"):
 		return kindAgents
-	case h.Has("sampletimestamp", "execmask"):
+	case h.Has("sampletimestamp", "execmask"), h.Has("dispatchid", "timestamp", "pcsample"):
 		return kindSamples
 	}
 	return kindNone
@@ -153,7 +159,7 @@ func anyOf(line string, texts ...string) bool {
 
 // asHeader returns the header that a line is, nil where it is none.
 func asHeader(line string) *delimited.Header {
-	if !anyOf(line, "ame", "unction", "irection", "peration", "gent", "xec") || strings.Count(line, ",") < 4 {
+	if !anyOf(line, "ame", "unction", "irection", "peration", "gent", "xec", "ample", "essage") || strings.Count(line, ",") < 3 {
 		return nil
 	}
 	cells, broken := delimited.Split(line, ',')

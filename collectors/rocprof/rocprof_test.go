@@ -286,6 +286,49 @@ func TestTimesWithFractions(t *testing.T) {
 	}
 }
 
+func TestTracesOfVersionTwo(t *testing.T) {
+	const calls = "Domain,Function,Start_Timestamp,End_Timestamp,Correlation_ID\n\nHIP_API_DOMAIN,\"hipMalloc\",100,150,1\n"
+	r := parsertest.MustParse(t, "rocprof-csv", "hip_api_trace_7.csv", calls+"HIP_API_DOMAIN,\"hipLaunchKernel\",\"fill<int>(int*, int)\",200,260,2\nHIP_API_DOMAIN,\"hipFree\",300,310,3\n")
+	if len(r.Launches) != 3 || r.Launches[1].ToolID != "2" || r.Launches[1].DurNs != some(60) || r.Value("hipLaunchKernel", "duration") != datasets.Some(60e-9) {
+		t.Errorf("%+v", r.Launches)
+	}
+	if attr(r, 2, "Kernel_Name") != "fill<int>(int*, int)" || attr(r, 1, "Kernel_Name") != "" || attr(r, 3, "Kernel_Name") != "" {
+		t.Errorf("%+v", r.Attributes)
+	}
+	_, err := parsertest.Parse("rocprof-csv", "x.csv", calls+"HIP_API_DOMAIN,\"hipFree\",7,300,310,3\n")
+	if err == nil || !strings.Contains(err.Error(), "x.csv:4:") || !strings.Contains(err.Error(), "not one cell per column") {
+		t.Errorf("%v", err)
+	}
+	r = parsertest.MustParse(t, "rocprof-csv", "hip.csv", "Domain,Function,Kernel_Name,Start_Timestamp,End_Timestamp,Correlation_ID\nHIP_API_DOMAIN,hipLaunchKernel,\"k(int)\",100,160,2\n")
+	if attr(r, 1, "Kernel_Name") != "k(int)" {
+		t.Errorf("%+v", r.Attributes)
+	}
+
+	r = parsertest.MustParse(t, "rocprof-csv", "hcc_ops_trace_7.csv", "Domain,Operation,Kernel_Name,Start_Timestamp,Stop_Timestamp,Correlation_ID\n\n"+
+		"HIP_OPS_DOMAIN,\"hipKernelDispatch\",\"fill<int>(int*, int)\",210,290,2\nHIP_OPS_DOMAIN,\"hipMemcpy\",,10,20,1\n")
+	if g := r.Regions; g[0].Kind != datasets.KindKernel || g[0].Short != "fill" || g[1].Kind != datasets.KindRange || g[1].Raw != "hipMemcpy" {
+		t.Errorf("%+v", g)
+	}
+	if r.Runs[0].Format != "rocprofv2-activity-trace" || r.Value("fill", "duration") != datasets.Some(80e-9) || attr(r, 1, "Operation") != "hipKernelDispatch" {
+		t.Errorf("%+v %+v %+v", r.Runs[0], r.Counters, r.Attributes)
+	}
+	r = parsertest.MustParse(t, "rocprof-csv", "async_copy_trace_7.csv", "Domain,Operation,Start_Timestamp,Stop_Timestamp,Correlation_ID\n\nHSA_OPS_DOMAIN,\"CopyHostToDevice\",10,25,1\n")
+	if r.Regions[0].Kind != datasets.KindRange || r.Value("CopyHostToDevice", "duration") != datasets.Some(15e-9) {
+		t.Errorf("%+v %+v", r.Regions, r.Counters)
+	}
+
+	for what, content := range map[string]string{
+		"ROCTX marks": "Domain,ROCTX_ID,Message,Timestamp\n\nROCTX_DOMAIN,1,\"solve\",3100\n",
+		"PC samples":  "Dispatch_ID,Timestamp,GPU_ID,PC_Sample,Shader_Engines\n\n1,3100,1,0x7f00,2\n",
+	} {
+		_, err := parsertest.Parse("rocprof-csv", "x.csv", content)
+		var refused *collectors.UnsupportedError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 func TestKernelsOfComputeProfilerByTime(t *testing.T) {
 	r := parsertest.MustParse(t, "rocprof-csv", "pmc_kernel_top.csv", `Kernel_Name,Count,Sum(ns),Mean(ns),Median(ns),Pct
 "void fill<int>(int*, int)",2,3000.0,1500.0,1500.0,75.0

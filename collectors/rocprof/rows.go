@@ -27,6 +27,19 @@ func (p *parser) row(row []delimited.Cell) error {
 		if strings.Contains(strings.ToUpper(e.module), "MARKER") || strings.Contains(strings.ToUpper(e.module), "ROCTX") {
 			e.kind = datasets.KindRange
 		}
+		kernel := p.text(row, "kernelname")
+		if p.kernelOf != "" {
+			kernel = p.kernelOf
+		}
+		if kernel != "" {
+			e.attrs = append(e.attrs, [2]string{"Kernel_Name", kernel})
+		}
+	case kindOps:
+		e.kind, e.name, e.module = datasets.KindRange, p.text(row, "operation"), p.text(row, "domain")
+		if kernel := p.text(row, "kernelname"); kernel != "" {
+			e.attrs = append(e.attrs, [2]string{"Operation", e.name})
+			e.kind, e.name, e.module = datasets.KindKernel, kernel, ""
+		}
 	case kindCopies:
 		e.kind, e.name, e.module = datasets.KindRange, p.text(row, "direction"), p.text(row, "kind")
 	case kindMemory:
@@ -73,7 +86,7 @@ func (p *parser) cell(e *event, row []delimited.Cell, key, name string, c delimi
 	l := &e.launch
 	switch key {
 	case "kernelname", "function", "domain", "kind", "direction", "operation", "countername", "countervalue",
-		"starttimestamp", "endtimestamp", "beginns", "endns":
+		"starttimestamp", "endtimestamp", "stoptimestamp", "beginns", "endns":
 		return nil
 	case "index", "dispatchid":
 		l.ToolID = c.Text
@@ -202,7 +215,7 @@ func (p *parser) device(e *event, name string, c delimited.Cell) error {
 // times reads start and end. A start of 0 is what the tools write where they
 // have no times.
 func (p *parser) times(e *event, row []delimited.Cell) error {
-	s, t := p.head.At("starttimestamp", "beginns"), p.head.At("endtimestamp", "endns")
+	s, t := p.head.At("starttimestamp", "beginns"), p.head.At("endtimestamp", "stoptimestamp", "endns")
 	if n := p.rows - 1; s < 0 && t < 0 && n < len(p.extern) {
 		p.time(e, p.extern[n][0], p.extern[n][1])
 		return nil

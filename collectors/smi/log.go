@@ -247,7 +247,7 @@ func (l *log) begin(ns int64, date, zone bool) error {
 // finish ends the file.
 func (l *log) finish() error {
 	if l.samples == 0 && l.run.Status == datasets.RunOK {
-		l.run.Status, l.run.Error = datasets.RunEmpty, "the file holds no reading: the logger was stopped before the first, or found no GPU"
+		l.run.Status, l.run.Error = datasets.RunEmpty, "the file holds no reading: the logger was stopped before the first, found no GPU, or was asked for none"
 		l.out.Warn(0, 0, "nothing was measured: %s", l.run.Error)
 	}
 	return l.end()
