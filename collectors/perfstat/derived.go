@@ -2,6 +2,7 @@ package perfstat
 
 import (
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -85,6 +86,9 @@ var denominators = map[string][]string{
 	"backend cycles idle":       cycles,
 }
 
+// perfMetric knows the names of metrics that perf itself defines.
+var perfMetric = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(_[a-z0-9]+)+$`)
+
 var rates = map[string]float64{"/sec": 1, "K/sec": 1e3, "M/sec": 1e6, "G/sec": 1e9}
 
 // derive makes counters of the derived metrics that perf printed. They are
@@ -106,6 +110,21 @@ func (r *reader) derive(g *group) ([]measured, error) {
 		}
 		if name, ok := strings.CutPrefix(w.metricUnit, "%"); ok && strings.TrimSpace(name) != "" { // "%  tma_retiring"
 			c.Metric, c.Unit = strings.TrimSpace(name), "%"
+		}
+		switch w.metricUnit { // as perf says since Linux 2.6.39
+		case "IPC":
+			w.metricUnit = "insn per cycle"
+		case "CPUs":
+			w.metricUnit, c.Metric = "CPUs utilized", "CPUs utilized"
+		}
+		// Newer versions say "281.7 cs/sec  cs_per_second".
+		if i := strings.LastIndexByte(w.metricUnit, ' '); i > 0 && perfMetric.MatchString(w.metricUnit[i+1:]) {
+			c.Metric, c.RawUnit = w.metricUnit[i+1:], strings.TrimSpace(w.metricUnit[:i])
+			if unit, ok := strings.CutSuffix(c.RawUnit, "/sec"); ok && !strings.ContainsAny(unit, " /") {
+				c.Unit = unit + "/s"
+			} else if c.RawUnit == "GHz" {
+				c.Unit, scale = "Hz", 1e9
+			}
 		}
 		event := splitEvent(w.event)
 		own := g.counter(w.event)

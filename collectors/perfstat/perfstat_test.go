@@ -369,3 +369,43 @@ func FuzzPerfStat(f *testing.F) {
 	parsertest.Fuzz(f, "perf-stat", " Performance counter stats for 'a':\n\n 1,5 msec task-clock # 0.7 CPUs utilized ( +- 0.1% ) (75.00%)\n\n 1.5 seconds time elapsed\n",
 		"#           time             counts unit events\n     0.100000000              70.00 msec task-clock\n")
 }
+
+// As Linux 2.6.32 wrote it: a unit in the event's name, the share of time in
+// other words, and other names of the derived metrics.
+func TestTextOfLinux26(t *testing.T) {
+	r := parsertest.MustParse(t, "perf-stat", "x", " Performance counter stats for './solve':\n\n     500.000000  task-clock-msecs         #      2.000 CPUs \n     1000000000  cycles                   #   2000.000 M/sec\n"+
+		"      400000000  instructions             #      0.400 IPC     ( +-   0.1% )\n        5000000  cache-references         #     10.000 M/sec  (scaled from 71.2%)\n          20000  cache-misses               (scaled from 50.0%)\n\n    0.250000000  seconds time elapsed\n\n")
+	want := map[string]string{"task-clock": "0.5 s  ok", "cycles": "1e+09   ok", "instructions": "4e+08   ok", "cache-references": "5e+06  71.2 multiplexed", "cache-misses": "20000  50 multiplexed",
+		"CPUs utilized task-clock": "2   ok", "rate cycles": "2e+09 /s  ok", "insn per cycle instructions": "0.4   ok", "rate cache-references": "1e+07 /s 71.2 multiplexed", "duration_time": "0.25 s  ok", "variance instructions": "0.1 %  ok"}
+	for _, c := range r.Counters {
+		coverage := ""
+		if c.Coverage.Valid {
+			coverage = fmt.Sprint(c.Coverage.V)
+		}
+		name := strings.TrimSpace(c.Metric + " " + c.Instance)
+		if got := fmt.Sprintf("%g %s %s %s", c.Value.V, c.Unit, coverage, c.Status); got != want[name] {
+			t.Errorf("%s is %q, want %q", name, got, want[name])
+		}
+		delete(want, name)
+	}
+	if len(want) != 0 {
+		t.Errorf("missing: %v", want)
+	}
+}
+
+func TestMetricsWithNames(t *testing.T) {
+	r := parsertest.MustParse(t, "perf-stat", "x", " Performance counter stats for 'system wide':\n\n             7,932      context-switches                 #    281.7 cs/sec  cs_per_second     \n"+
+		"       100,000,000      cycles                           #      3.0 GHz  cycles_frequency       \n             1,000      branch-misses                    #      0.5 %  branch_miss_rate         \n\n       1.000000000 seconds time elapsed\n\n")
+	for _, want := range []struct {
+		metric, instance, unit string
+		value                  float64
+	}{{"cs_per_second", "context-switches", "cs/s", 281.7}, {"cycles_frequency", "cycles", "Hz", 3e9}, {"branch_miss_rate", "branch-misses", "%", 0.5}} {
+		found := false
+		for _, c := range r.Counters {
+			found = found || c.Metric == want.metric && c.Instance == want.instance && c.Unit == want.unit && c.Value == datasets.Some(want.value)
+		}
+		if !found {
+			t.Errorf("no %+v in %+v", want, r.Counters)
+		}
+	}
+}

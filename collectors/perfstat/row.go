@@ -267,7 +267,7 @@ func (r *reader) finish() error {
 	}
 	if r.rows == 0 {
 		r.run.Status, r.run.Error = datasets.RunEmpty, "perf stat counted nothing"
-		r.out.Warn(0, 0, "%s: the file has no line with an event", r.run.Error)
+		r.out.Warn(0, 0, "%s: the file has no line with an event (what --metric-only and --topdown print is not read: measure again without)", r.run.Error)
 	} else {
 		if err := r.out.Put(&r.region); err != nil {
 			return err

@@ -257,6 +257,7 @@ func (t *textReader) row(s string) (row, bool) {
 	var w row
 	counts, rest, hasMetric := strings.Cut(s, "#")
 	if !hasMetric {
+		counts = strings.Replace(counts, "(scaled from ", "(", 1)
 		if i := strings.LastIndex(counts, "  ["); i > 0 && strings.HasSuffix(counts, "%]") {
 			counts = counts[:i] + "  (" + strings.Trim(counts[i:], " []") + ")"
 		}
@@ -291,6 +292,8 @@ func (t *textReader) row(s string) (row, bool) {
 	w.value = strings.ReplaceAll(f[0], "_", " ")
 	w.column = strings.Index(s, w.value) + 1
 	switch f = f[1:]; {
+	case len(f) == 1 && strings.HasSuffix(f[0], "-clock-msecs"): // before Linux 2.6.39
+		w.event, w.unit = strings.TrimSuffix(f[0], "-msecs"), "msec"
 	case len(f) == 1:
 		w.event = f[0]
 	case len(f) == 2 && f[1] == "(msec)": // before Linux 4.20: "task-clock (msec)"
@@ -308,8 +311,9 @@ func (t *textReader) row(s string) (row, bool) {
 	if isNumber(w.event) {
 		return w, false
 	}
-	// "( +-  0.23% )" and "(83.33%)" stand at the end.
-	rest = strings.TrimSpace(rest)
+	// "( +-  0.23% )" and "(83.33%)" stand at the end; "(scaled from 83.33%)"
+	// before Linux 2.6.39.
+	rest = strings.Replace(strings.TrimSpace(rest), "(scaled from ", "(", 1)
 	if i := strings.LastIndex(rest, "["); i >= 0 && strings.HasSuffix(rest, "%]") { // before Linux 3.14
 		rest = rest[:i] + "(" + strings.Trim(rest[i:], "[]") + ")"
 	}
