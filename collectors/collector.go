@@ -154,7 +154,10 @@ func Gather(ctx context.Context, c Collector, collect func(context.Context, Job,
 		err = ctx.Err()
 	}
 	g.records, g.sha = kept.records, hex.EncodeToString(kept.sum.Sum(nil))
-	return g, err
+	if err != nil {
+		return g, fmt.Errorf("collecting with %s: %w", c.Name, err)
+	}
+	return g, nil
 }
 
 // Store writes what was measured into a store, in one transaction.

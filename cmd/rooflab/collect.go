@@ -165,7 +165,7 @@ func (r *collectRun) measure(ctx context.Context, job collectors.Job) (collector
 	}
 	g, err := collectors.Gather(ctx, r.col, r.collect, job)
 	if err != nil {
-		return collectors.Summary{}, fmt.Errorf("collecting with %s: %w", r.col.Name, err)
+		return collectors.Summary{}, err
 	}
 	s, err := r.openStore(ctx)
 	if err != nil {

@@ -107,6 +107,8 @@ func TestCollectThatCannotBeginStoresNothing(t *testing.T) {
 		{[]string{"run", "--store", store, "--repeats", "x", "--", "true"}, "repeats"},
 		{[]string{"run", "--store", filepath.Join(dir, "absent", "s.db"), "--", "touch", filepath.Join(dir, "ran")}, "absent"},
 		{[]string{"nothing-of-this-name", "--store", store}, "there are"},
+		{[]string{"llvm", "--store", store}, "rooflab: collecting with llvm: --source is needed"},
+		{[]string{"opencl", "--store", store, "--source", "absent.cl", "--kernel", "k", "--global", "1"}, "rooflab: collecting with opencl: reading the source"},
 	} {
 		status, out, errs := collectCmd(t, c.args...)
 		if status != 1 || !strings.Contains(errs, c.want) || out != "" {

@@ -57,24 +57,24 @@ func (s *settings) collect(ctx context.Context, job collectors.Job, out *collect
 		return fmt.Errorf("the collector llvm runs no command, found %q: name a source with --source", collectors.CommandLine(job.Command))
 	}
 	if len(s.sources) == 0 {
-		return errors.New("collecting with llvm: --source is needed")
+		return errors.New("--source is needed")
 	}
 	if !slices.Contains([]string{"0", "1", "2", "3", "s", "z", "fast"}, s.opt) {
-		return fmt.Errorf("collecting with llvm: --opt %q: there are 0, 1, 2, 3, s, z and fast", s.opt)
+		return fmt.Errorf("--opt %q: there are 0, 1, 2, 3, s, z and fast", s.opt)
 	}
 	clang, missing := Tool("clang", s.clang)
 	version := ""
 	if missing == nil {
 		var err error
 		if version, err = Version(ctx, clang); err != nil {
-			return fmt.Errorf("collecting with llvm: %w", err)
+			return err
 		}
 	}
 	merged := &collectors.Merge{To: out}
 	for i, source := range s.sources {
 		subject, err := process.Describe(ctx, collectors.Job{Dir: job.Dir}, source)
 		if err != nil {
-			return fmt.Errorf("collecting with llvm: %w", err)
+			return err
 		}
 		subject.Command = collectors.CommandLine(s.again(source))
 		if i > 0 {
@@ -94,7 +94,7 @@ func (s *settings) collect(ctx context.Context, job collectors.Job, out *collect
 			err = s.source(ctx, job, merged, clang, source, subject, run)
 		}
 		if err != nil {
-			return fmt.Errorf("collecting with llvm: %w", err)
+			return err
 		}
 	}
 	return nil

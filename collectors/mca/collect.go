@@ -61,7 +61,7 @@ func flags(fs *flag.FlagSet) func(context.Context, collectors.Job, *collectors.O
 func (s *settings) collect(ctx context.Context, job collectors.Job, out *collectors.Output) error {
 	err := s.measure(ctx, job, out)
 	if err != nil {
-		return fmt.Errorf("collecting with llvm-mca: %w", err)
+		return err
 	}
 	return nil
 }

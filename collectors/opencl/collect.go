@@ -108,14 +108,14 @@ func (s *settings) collect(ctx context.Context, job collectors.Job, out *collect
 	}
 	ps, err := s.programs()
 	if err != nil {
-		return fmt.Errorf("collecting with opencl: %w", err)
+		return err
 	}
 	e := &emitter{out: out, machine: host.Machine(), state: host.Here.State()}
 	for i, p := range ps {
 		fmt.Fprintf(job.Log, "%d/%d %s %s: %d configurations\n", i+1, len(ps), p.Path, p.Options, len(p.Launches))
 		missing, err := s.program(ctx, job, e, p)
 		if err != nil {
-			return fmt.Errorf("collecting with opencl: %w", err)
+			return err
 		}
 		if missing { // for one program is for all
 			break
