@@ -18,7 +18,7 @@ import (
 
 // inner are words of Go and of its libraries, which say nothing to those who
 // read a message about their file.
-var inner = regexp.MustCompile(`strconv\.|\bjson: |Go value|Go struct|\bxml: [a-z]+ [a-z]+ for|XML syntax error|encoding/|csv\.|invalid character .* looking|invalid character .* after|unexpected EOF|unexpected end of JSON|: EOF|runtime error|out of range \[|%!|<nil>|\(MISSING\)|fault of rooflab|parse error on line|bufio|\*[a-z]+\.[A-Z]|interface \{\}|map\[|float64|int64`)
+var inner = regexp.MustCompile(`strconv\.|\bjson: |Go value|Go struct|\bxml: [a-z]+ [a-z]+ for|XML syntax error|encoding/|csv\.|invalid character .* looking|invalid character .* after|unexpected EOF|unexpected end of JSON|: EOF|runtime error|out of range \[|%!|<nil>|\(MISSING\)|fault of rooflab|parse error on line|bufio|\bproto: |\*[a-z]+\.[A-Z]|interface \{\}|map\[|float64|int64`)
 
 // words are what changed files get in place of a number or a name.
 var words = []string{"", "x1y", "-1", "1e999", "99999999999999999999", "0.5", "NaN", "\"", "{", "]", ",", "\x00", "null", "0x", "(", ";"}

@@ -39,7 +39,7 @@ func (p *parser) each(m message, f func(field) error) error {
 		fd := field{at: m.at + int64(len(m.b)-len(rest))}
 		num, kind, n := protowire.ConsumeTag(rest)
 		if n < 0 {
-			return p.bad(fd.at, "%s is no protobuf message: %v", m.of, protowire.ParseError(n))
+			return p.bad(fd.at, "%s is no protobuf message: its next field has no valid number or type", m.of)
 		}
 		fd.num, fd.kind = num, kind
 		rest = rest[n:]
@@ -59,7 +59,7 @@ func (p *parser) each(m message, f func(field) error) error {
 			n = protowire.ConsumeFieldValue(num, kind, rest)
 		}
 		if n < 0 {
-			return p.bad(fd.at, "field %d of %s: %v", num, m.of, protowire.ParseError(n))
+			return p.bad(fd.at, "field %d of %s does not end within it, or holds no value of its type", num, m.of)
 		}
 		rest = rest[n:]
 		if err := f(fd); err != nil {
