@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sort"
 )
 
@@ -72,8 +73,8 @@ func (j *JSON) Wrap(err error) error {
 		// start of the input; the decoder's own offset is near either way.
 		line, column := j.Place(max(j.InputOffset(), 0))
 		msg, expected, found := JSONFault(err)
-		if at := syntax.Offset; j.InputOffset() == 0 && at > 0 { // one value is all there is
-			line, column = j.Place(at - 1)
+		if at, ok := j.broken(syntax); ok {
+			line, column = j.Place(at)
 			e = j.in.Syntax(line, column, msg)
 		} else {
 			e = j.in.Syntax(line, column, "at or after this place "+msg)
@@ -92,6 +93,36 @@ func (j *JSON) Wrap(err error) error {
 		return fmt.Errorf("reading %s: %w", j.in.Name, err)
 	}
 	return e
+}
+
+// mostAgain bounds what is read a second time to find a place.
+const mostAgain = 256 << 20
+
+// broken finds the byte that breaks the JSON. A decoder that read tokens before
+// does not know it, so the file is read again, where it is one.
+func (j *JSON) broken(known *json.SyntaxError) (offset int64, ok bool) {
+	if j.InputOffset() == 0 && known.Offset > 0 { // the first value is the broken one
+		return known.Offset - 1, true
+	}
+	if j.in.path == "" {
+		return 0, false
+	}
+	f, err := os.Open(j.in.path)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	in, err := Open(j.in.Name, f)
+	if err != nil {
+		return 0, false
+	}
+	var whole json.RawMessage
+	var syntax *json.SyntaxError
+	err = json.NewDecoder(io.LimitReader(in, mostAgain)).Decode(&whole)
+	if !errors.As(err, &syntax) || syntax.Error() != known.Error() {
+		return 0, false
+	}
+	return syntax.Offset - 1, syntax.Offset > 0 && syntax.Offset <= j.total
 }
 
 // Delim reads one of { } [ ].

@@ -110,3 +110,27 @@ func checkMessage(t *testing.T, format, name, content string) {
 
 // quoted are texts of the file within messages.
 var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+
+// In a file of JSON the message names the very place, however the file is read,
+// packed or not. The place is where the text was changed.
+func TestBrokenJSONHasItsPlace(t *testing.T) {
+	b, err := os.ReadFile(shared + "data/ktt-coulomb/coulomb_2080_full_search_space.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(b[len(b)/2:], []byte(`":`)) + len(b)/2 + 1 // a colon
+	b[at] = ';'
+	line := bytes.Count(b[:at], []byte("\n")) + 1
+	column := at - bytes.LastIndexByte(b[:at], '\n')
+	for name, content := range map[string][]byte{"k.json": b, "k.json.gz": pack(t, b)} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := parsertest.ParseFile(t, path)
+		var e *collectors.SyntaxError
+		if !errors.As(err, &e) || e.Line != line || e.Column != column || e.Expected != `":"` || e.Found != "';'" {
+			t.Errorf("%s: %v, want line %d, column %d", name, err, line, column)
+		}
+	}
+}
