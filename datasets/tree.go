@@ -34,10 +34,23 @@ func (s *Store) Tree(ctx context.Context, run int64, metric string) (dataframe.D
 	if err != nil {
 		return fail(err)
 	}
+	t := treeFrame{nodes: nodes, inclusive: inclusive}
+	base := strings.TrimSuffix(metric, inclusiveSuffix)
+	if t.both, err = s.has(ctx, run, base, base+inclusiveSuffix); err != nil {
+		return fail(err)
+	}
+	if t.both {
+		if err := s.times(ctx, run, base+inclusiveSuffix, nodes); err != nil {
+			return fail(err)
+		}
+		for _, n := range nodes {
+			n.whole, n.own = n.own, Null[float64]{}
+		}
+		metric = base
+	}
 	if err := s.times(ctx, run, metric, nodes); err != nil {
 		return fail(err)
 	}
-	t := treeFrame{nodes: nodes, inclusive: inclusive}
 	children := map[int64][]*treeNode{}
 	for _, n := range nodes {
 		p := n.parent
@@ -128,6 +141,7 @@ type treeNode struct {
 	short, kind       string
 	count             int64
 	own               Null[float64] // sum of the metric
+	whole             Null[float64] // sum of the inclusive one, where there are both
 	unit              string
 }
 
@@ -181,10 +195,20 @@ func (s *Store) times(ctx context.Context, run int64, metric string, nodes map[i
 	return nil
 }
 
+// inclusiveSuffix marks the inclusive one of two counters.
+const inclusiveSuffix = ".inclusive"
+
+// has reports whether a run has values of both metrics.
+func (s *Store) has(ctx context.Context, run int64, a, b string) (bool, error) {
+	n, err := one(ctx, s.conn, `SELECT count(DISTINCT metric) FROM counter WHERE run_id = ? AND metric IN (?, ?) AND value IS NOT NULL AND instance IS NULL`, run, a, b)
+	return n == 2, err
+}
+
 type treeFrame struct {
 	nodes     map[int64]*treeNode
 	children  map[int64][]*treeNode
 	inclusive bool
+	both      bool // nodes have the inclusive value as whole
 	cols      [10][]any
 }
 
@@ -207,6 +231,8 @@ func (t *treeFrame) visit(n *treeNode, depth int, path string) Null[float64] {
 	}
 	in, ex := n.own, n.own
 	switch {
+	case t.both:
+		in = n.whole
 	case n.own.Valid && t.inclusive:
 		ex.V -= below
 	case n.own.Valid:

@@ -255,6 +255,24 @@ func TestTreeOfInclusiveAndExclusiveTools(t *testing.T) {
 	}
 }
 
+// Callgrind's regions have no parents, and its files say both costs.
+func TestTreeOfACallGraph(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "s"))
+	group(t, s, profile(kernel(1, "main"), kernel(2, "f"), kernel(3, "stub"), value(1, 0, "Ir", 3), value(2, 0, "Ir", 7),
+		value(1, 0, "Ir.inclusive", 10), value(2, 0, "Ir.inclusive", 7), value(3, 0, "Ir.inclusive", 1)))
+	for _, metric := range []string{"Ir", "Ir.inclusive"} {
+		df, err := s.Tree(t.Context(), 1, metric)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, metric, lines(t, df.Select([]string{"path", "inclusive", "exclusive"}), nil), `
+			path inclusive exclusive
+			main 10.000000 3.000000
+			f 7.000000 7.000000
+			stub 1.000000 NaN`)
+	}
+}
+
 func TestATreeWithoutATimeNamesMetrics(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "s"))
 	p := profile(kernel(1, "f"), kernel(2, "g"), value(1, 0, "Ir", 5), value(2, 0, "Ir", 6), value(1, 0, "Dr", 1))
