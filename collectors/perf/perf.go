@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -183,6 +184,7 @@ func (m *measurement) stat() error {
 	m.complete(p)
 	p.Failed(r)
 	judge(p)
+	m.doubt(p)
 	return p.Write(m.out, r.Start)
 }
 
@@ -239,6 +241,38 @@ func (m *measurement) complete(p *process.Profile) {
 		}
 	}
 }
+
+// doubt takes away a duration_time in which all processors together could not
+// have given the command its processor time: the first one that perf 6.1 reads
+// is at times some microseconds.
+func (m *measurement) doubt(p *process.Profile) {
+	type of struct{ run, launch int64 }
+	clock := map[of]float64{}
+	for _, r := range p.Records {
+		if c, ok := r.(*datasets.Counter); ok && c.Metric == "task-clock" && c.Instance == "" && c.Value.Valid && c.Unit == "s" {
+			clock[of{c.Run, c.Launch}] = c.Value.V
+		}
+	}
+	wrong := map[of]bool{}
+	for _, r := range p.Records {
+		c, ok := r.(*datasets.Counter)
+		if !ok || c.Metric != "duration_time" || c.Instance != "" || !c.Value.Valid || c.Unit != "s" {
+			continue
+		}
+		if cpus := float64(m.cpus()); clock[of{c.Run, c.Launch}] > 1.1*cpus*c.Value.V {
+			m.out.Warn(0, 0, "perf says that %s ns passed, in which %g processors cannot have given %g s of processor time: duration_time is not kept", c.RawValue, cpus, clock[of{c.Run, c.Launch}])
+			wrong[of{c.Run, c.Launch}] = true
+		}
+	}
+	for _, r := range p.Records {
+		if c, ok := r.(*datasets.Counter); ok && wrong[of{c.Run, c.Launch}] && (c.Metric == "duration_time" || c.Instance == "duration_time" || c.Metric == "CPUs utilized") {
+			c.Value, c.Status = datasets.Null[float64]{}, datasets.StatusNA
+		}
+	}
+}
+
+// cpus are the processors of this machine.
+func (m *measurement) cpus() int { return max(runtime.NumCPU(), 1) }
 
 // hasDuration says whether a version of perf knows the event duration_time:
 // 5.2 and later.

@@ -89,6 +89,28 @@ exit $rc
 	}
 }
 
+// Two microseconds are too short for a second of processor time, however many
+// processors (up to 450,000) this machine has.
+func TestADurationThatCannotBeIsNotKept(t *testing.T) {
+	tool(t, `printf '2000;ns;duration_time;2000;100.00;2.000;K/sec\n1000.00;msec;task-clock;1000000000;100.00;500000.000;CPUs utilized\n7;;page-faults;1000000000;100.00;7.000;/sec\n' > "$out"
+`)
+	r := collect(t, []string{"-event", "task-clock,page-faults"}, "true")
+	seen := 0
+	for _, c := range r.Counters {
+		switch {
+		case c.Metric == "duration_time" && c.Instance == "", c.Metric == "CPUs utilized", c.Metric == "rate" && c.Instance == "duration_time":
+			if seen++; c.Value.Valid || c.Status != datasets.StatusNA {
+				t.Errorf("%+v", c)
+			}
+		case c.Metric == "task-clock" && c.Instance == "" && c.Value.V != 1, c.Metric == "page-faults" && c.Value.V != 7:
+			t.Errorf("%+v", c)
+		}
+	}
+	if seen != 3 {
+		t.Errorf("%d counters of the elapsed time, want 3", seen)
+	}
+}
+
 // match compares with a text in which each * stands for a word.
 func match(pattern, text string) bool {
 	p, w := strings.Split(pattern, " "), strings.Split(text, " ")

@@ -134,6 +134,9 @@ func (r *reader) derive(g *group) ([]measured, error) {
 		case isRate:
 			c.Metric, c.Unit, scale = "rate", "/s", per
 			num, den = own, g.clock()
+			if own != nil && own.RawUnit == "ns" { // perf divides the nanoseconds of duration_time, and its counter is in seconds
+				c.Unit, scale = "", per/1e9
+			}
 		case w.metricUnit == "GHz":
 			c.Unit, scale = "Hz", 1e9
 			num, den = own, g.clock()

@@ -117,6 +117,22 @@ const countedWant = `0 task-clock[] 1.2005s ok
 0 of all branches[branch-misses:u] 2.5% ok
 `
 
+// perf 6.1 divides the nanoseconds of duration_time by the task clock:
+// 863342 / 498751 = 1.731, in 1e9 per second.
+func TestRateOfATimeIsAFraction(t *testing.T) {
+	r := parsertest.MustParse(t, "perf-stat-csv", "x", "863342,ns,duration_time,863342,100.00,1.731,G/sec\n0.498751,msec,task-clock,498751,100.00,0.578,CPUs utilized\n")
+	for _, c := range r.Counters {
+		if c.Metric == "rate" && (c.Unit != "" || math.Abs(c.Value.V-1.731) > 0.001 || c.RawUnit != "G/sec") {
+			t.Errorf("rate %+v", c)
+		}
+	}
+	for _, w := range r.Warnings {
+		if strings.Contains(w.Msg, "the latter is kept") {
+			t.Errorf("warning %s", w.Msg)
+		}
+	}
+}
+
 func TestEverySeparatorAndLocaleReadsTheSame(t *testing.T) {
 	for _, sep := range []string{",", ";", "\t", "|", ":", " ", "@", "::", " ; "} {
 		text := strings.ReplaceAll(counted, ",", sep)
