@@ -453,6 +453,9 @@ func (r *reader) end() error {
 		e.Expected, e.Hint = `a line "events: ..."`, "the file is cut, or is not one of Callgrind's"
 		return e
 	}
+	if !r.lastEnded && r.totals == nil {
+		r.out.Warn(r.line, 1, "the last line has no end and no totals follow: if the file was cut, its costs are incomplete")
+	}
 	if err := r.endPart(true); err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		if err := r.take(text, line); err != nil {
 			return err
 		}
-		if !ended && len(bytes.TrimSpace(text)) > 0 && text[len(text)-1] != ')' {
+		if !ended && len(text) > 0 && text[len(text)-1] != ')' {
 			e := in.Syntax(line, len(text)+1, "the file ends within a line")
 			e.Expected, e.Hint = "a line end", "the file is cut: run perf script again"
 			return e
