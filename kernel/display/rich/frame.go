@@ -193,14 +193,15 @@ func (t table) bundle() display.Bundle {
 	return display.Bundle{Data: map[string]any{"text/plain": t.text(), "text/html": t.html()}}
 }
 
-// hidden says what the caption adds when the table is cut.
-func (t table) hidden(shownCols int) string {
+// hidden says what the caption adds when the table is cut; where tells which
+// columns are not shown.
+func (t table) hidden(shownCols int, where string) string {
 	var cut []string
 	if n := t.total - len(t.rows); n > 0 {
 		cut = append(cut, count(n, "row")+" in the middle")
 	}
 	if n := t.cols - shownCols; n > 0 {
-		cut = append(cut, count(n, "column")+" on the right")
+		cut = append(cut, count(n, "column")+" "+where)
 	}
 	if len(cut) == 0 {
 		return ""
@@ -243,7 +244,7 @@ func (t table) html() string {
 		b.WriteString("</tr>\n")
 	}
 	fmt.Fprintf(&b, "</tbody>\n</table>\n</div>\n<div style=\"color:inherit;opacity:.75;font-size:90%%\">%s%s</div>",
-		display.Escape(t.caption), t.hidden(cols))
+		display.Escape(t.caption), t.hidden(cols, "on the right"))
 	return b.String()
 }
 
@@ -285,42 +286,89 @@ func oneLine(s string, n int) string {
 	return s
 }
 
+// textColumn is a column of the text table: its name, its type and its cells.
+type textColumn struct {
+	cells   []string
+	width   int
+	numeric bool
+}
+
+func (t table) textColumn(c int) textColumn {
+	cells := []string{oneLine(t.names[c], textCell), oneLine(string(t.types[c]), textCell)}
+	for _, r := range t.rows {
+		cells = append(cells, oneLine(t.cell(r, c), textCell))
+	}
+	return textColumn{cells, widest(cells), numeric(t.types[c])}
+}
+
+// textColumns are the columns that fit beside used: all, or those of both ends,
+// since ids stand on the left and results on the right. left is how many of
+// them are of the left end.
+func (t table) textColumns(used int) (columns []textColumn, left int) {
+	const gap = 2 + 3 // the mark between the ends
+	all := used
+	for c := 0; c < t.cols && all <= textWidth; c++ {
+		columns = append(columns, t.textColumn(c))
+		all += 2 + columns[c].width
+	}
+	if len(columns) == t.cols && all <= textWidth {
+		return columns, t.cols
+	}
+	known := columns
+	used += gap
+	take := func(most int) {
+		for ; left < len(known); left++ {
+			w := 2 + known[left].width
+			if left > 0 && used+w > most {
+				return
+			}
+			used += w
+		}
+	}
+	take(textWidth * 3 / 5)
+	var right []textColumn
+	for c := t.cols - 1; c >= left; c-- {
+		col := t.textColumn(c)
+		if used += 2 + col.width; used > textWidth {
+			used -= 2 + col.width
+			break
+		}
+		right = append(right, col)
+	}
+	known = known[:min(len(known), t.cols-len(right))]
+	take(textWidth)
+	slices.Reverse(right)
+	return append(known[:left:left], right...), left
+}
+
 func (t table) text() string {
-	// Cells of the columns that fit into the width, the first always.
 	index := make([]string, len(t.rows))
 	for i, r := range t.rows {
 		index[i] = strconv.Itoa(r)
 	}
 	width := widest(index)
-	var columns [][]string
-	var widths []int
-	used := width
-	for c := range t.cols {
-		cells := []string{oneLine(t.names[c], textCell), oneLine(string(t.types[c]), textCell)}
-		for _, r := range t.rows {
-			cells = append(cells, oneLine(t.cell(r, c), textCell))
-		}
-		w := widest(cells)
-		if c > 0 && used+2+w > textWidth {
-			break
-		}
-		used += 2 + w
-		columns, widths = append(columns, cells), append(widths, w)
-	}
+	columns, left := t.textColumns(width)
+	cut := len(columns) < t.cols
 	var b strings.Builder
 	row := func(label string, i int) {
-		fmt.Fprintf(&b, "%*s", width, label)
-		for c, cells := range columns {
-			cell := cells[i]
-			pad := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(cell))
-			if numeric(t.types[c]) {
+		line := fmt.Sprintf("%*s", width, label)
+		for c, col := range columns {
+			if cut && c == left {
+				line += "  ..."
+			}
+			cell := col.cells[i]
+			pad := strings.Repeat(" ", col.width-utf8.RuneCountInString(cell))
+			if col.numeric {
 				cell = pad + cell
 			} else if c < len(columns)-1 {
 				cell += pad
 			}
-			b.WriteString("  " + cell)
+			line += "  " + cell
 		}
-		b.WriteByte('\n')
+		if cut && left == len(columns) {
+			line += "  ..."
+		}
+		b.WriteString(line + "\n")
 	}
 	row("", 0)
 	row("", 1)
@@ -332,7 +380,7 @@ func (t table) text() string {
 		last = r
 		row(index[i], i+2)
 	}
-	b.WriteString("[" + t.caption + t.hidden(len(columns)) + "]")
+	b.WriteString("[" + t.caption + t.hidden(len(columns), "in between") + "]")
 	return b.String()
 }
 

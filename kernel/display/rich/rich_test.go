@@ -136,6 +136,11 @@ func TestLongFramesShowBothEnds(t *testing.T) {
 			t.Errorf("line of %d columns: %q", len(l), l)
 		}
 	}
+	// 120 columns of text: the first of the index, then columns of 10 and 2.
+	if text := str(t, wide, "text/plain"); !strings.Contains(text, "  column_004  ...  column_296  ") || !strings.Contains(text, "  column_299\n") ||
+		!strings.Contains(text, "[1 row x 300 columns, not shown: 291 columns in between]") {
+		t.Errorf("not both ends:\n%s", text)
+	}
 	if !strings.Contains(str(t, wide, "text/html"), "not shown: 200 columns on the right") {
 		t.Error("cut columns are not stated")
 	}
