@@ -358,7 +358,12 @@ func (p *parser) emit() error {
 			if i == 2 || i == 3 {
 				unit = p.unit
 			}
-			if err := p.counter(l, prefix+name, "", t.values[i], unit); err != nil {
+			name = prefix + name
+			// Samples are of the time that the timer above has as its own.
+			if i == 2 && len(t.path) > 1 && (strings.Contains(t.groups, "TAU_SAMPLE") || strings.Contains(t.groups, "TAU_UNWIND")) {
+				name = "sampled " + name
+			}
+			if err := p.counter(l, name, "", t.values[i], unit); err != nil {
 				return err
 			}
 		}

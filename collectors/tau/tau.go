@@ -9,7 +9,9 @@
 // A file has one line per timer and, with call paths on, one more per path
 // ("a => b => c"). Paths are the regions' forest; a timer that begins no path
 // has its values over all callers as a root of its own, under names with
-// "flat" before them, so that nothing is counted twice. User events are
+// "flat" before them, so that nothing is counted twice. For the same reason
+// the exclusive time of samples, which the timer around them has as well, is
+// "sampled TIME exclusive"; their calls are samples. User events are
 // counters of the root, or of the path that is part of their name
 // ("event : a => b"), with the statistic as instance.
 //

@@ -146,3 +146,16 @@ func TestErrorsSayWhere(t *testing.T) {
 }
 
 func FuzzTAU(f *testing.F) { parsertest.Fuzz(f, "tau", whole) }
+
+// What was sampled within a timer is part of the timer's own time.
+func TestSamplesAreNotCountedTwice(t *testing.T) {
+	r := parsertest.MustParse(t, "tau", "profile.0.0.1", "7 templated_functions_MULTI_TIME\n# Name Calls Subrs Excl Incl ProfileCalls #\n"+
+		"\".TAU application\" 1 1 2 102 0 GROUP=\"TAU_DEFAULT\" \n\"f\" 1 0 100 100 0 GROUP=\"TAU_DEFAULT\" \n\".TAU application => f\" 1 0 100 100 0 GROUP=\"TAU_CALLPATH|TAU_DEFAULT\" \n"+
+		"\"[CONTEXT]  f\" 9 0 0 90 0 GROUP=\"TAU_SAMPLE_CONTEXT\" \n\".TAU application => f  => [CONTEXT]  f\" 9 0 0 90 0 GROUP=\"TAU_SAMPLE_CONTEXT|TAU_CALLPATH\" \n"+
+		"\"[SAMPLE] g [{/a.c} {8}]\" 9 0 90 90 0 GROUP=\"TAU_SAMPLE\" \n\".TAU application => f  => [CONTEXT]  f  => [SAMPLE] g [{/a.c} {8}]\" 9 0 90 90 0 GROUP=\"TAU_SAMPLE|TAU_CALLPATH\" \n0 aggregates\n")
+	for metric, want := range map[string]float64{"TIME exclusive": 102e-6, "sampled TIME exclusive": 90e-6, "TIME inclusive": (102 + 100 + 90 + 90) * 1e-6, "flat TIME exclusive": 190e-6} {
+		if got := r.Total(metric); math.Abs(got-want) > 1e-12 {
+			t.Errorf("the total of %s is %g, want %g", metric, got, want)
+		}
+	}
+}
