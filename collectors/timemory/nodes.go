@@ -192,7 +192,7 @@ func (p *parser) entry(region, launch int64, how string, e entry, stats json.Raw
 	if len(e.ReprData) == 0 || string(e.ReprData) == "null" {
 		return p.put(region, launch, p.name+" "+how, "", p.unit, datasets.Null[float64]{}, datasets.StatusMissing)
 	}
-	if err := p.values(region, launch, how, "", e.ReprData, p.unit); err != nil {
+	if err := p.values(region, launch, how, "", e.ReprData, true); err != nil {
 		return err
 	}
 	var fields map[string]json.RawMessage
@@ -208,11 +208,7 @@ func (p *parser) entry(region, launch int64, how string, e entry, stats json.Raw
 		if !ok {
 			continue
 		}
-		unit := p.unit
-		if f == "count" || f == "sqr" {
-			unit = ""
-		}
-		if err := p.values(region, launch, how, " "+f, raw, unit); err != nil {
+		if err := p.values(region, launch, how, " "+f, raw, f != "count" && f != "sqr"); err != nil {
 			return err
 		}
 	}
@@ -220,7 +216,16 @@ func (p *parser) entry(region, launch int64, how string, e entry, stats json.Raw
 }
 
 // values emits a number, or the numbers of a component that has several.
-func (p *parser) values(region, launch int64, how, statistic string, raw json.RawMessage, unit string) error {
+func (p *parser) values(region, launch int64, how, statistic string, raw json.RawMessage, hasUnit bool) error {
+	unitOf := func(i, n int) string { // of the i-th of n values
+		switch {
+		case !hasUnit:
+			return ""
+		case len(p.units) == n:
+			return p.units[i]
+		}
+		return p.unit
+	}
 	switch raw[0] {
 	case '[':
 		var list []json.RawMessage
@@ -232,7 +237,7 @@ func (p *parser) values(region, launch int64, how, statistic string, raw json.Ra
 			if i < len(p.labels) {
 				label = p.labels[i]
 			}
-			if err := p.counter(region, launch, p.name+"."+label+" "+how+statistic, plain(v), unit); err != nil {
+			if err := p.counter(region, launch, p.name+"."+label+" "+how+statistic, plain(v), unitOf(i, len(list))); err != nil {
 				return err
 			}
 		}
@@ -249,14 +254,14 @@ func (p *parser) values(region, launch int64, how, statistic string, raw json.Ra
 			}
 		}
 		sort.Strings(keys)
-		for _, k := range keys {
-			if err := p.counter(region, launch, p.name+"."+k+" "+how+statistic, plain(members[k]), unit); err != nil {
+		for i, k := range keys {
+			if err := p.counter(region, launch, p.name+"."+k+" "+how+statistic, plain(members[k]), unitOf(i, len(keys))); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return p.counter(region, launch, p.name+" "+how+statistic, plain(raw), unit)
+	return p.counter(region, launch, p.name+" "+how+statistic, plain(raw), unitOf(0, 1))
 }
 
 func (p *parser) counter(region, launch int64, metric, text, unit string) error {

@@ -83,6 +83,7 @@ type parser struct {
 	entries  int64
 	// of the component that is read
 	name, unit string
+	units      []string // where a component has several values
 	labels     []string
 	seen       map[launchKey]int
 }
@@ -251,12 +252,14 @@ func (p *parser) component(data []byte, key string, c *component) error {
 	if p.name == "" {
 		p.name = strings.ToLower(key)
 	}
-	p.labels, p.unit, p.seen = nil, "", map[launchKey]int{}
+	p.labels, p.unit, p.units, p.seen = nil, "", nil, map[launchKey]int{}
 	if err := json.Unmarshal(c.Type, &p.labels); err != nil {
 		p.labels = nil
 	}
 	if len(c.UnitRepr) > 0 && c.UnitRepr[0] == '"' {
 		p.unit = plain(c.UnitRepr)
+	} else if err := json.Unmarshal(c.UnitRepr, &p.units); err != nil {
+		p.units = nil
 	}
 	for _, kv := range [][2]string{{"description", plain(c.Description)}, {"type", plain(c.Type)}, {"unit", plain(c.UnitRepr)}, {"unit value", plain(c.UnitValue)},
 		{"threads", c.ThreadCount.String()}, {"processes", c.MPISize.String()}} {

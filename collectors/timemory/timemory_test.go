@@ -149,3 +149,22 @@ func TestErrorsSayWhere(t *testing.T) {
 }
 
 func FuzzTimemory(f *testing.F) { parsertest.Fuzz(f, "timemory", flat) }
+
+// A component of two values has a unit of each.
+func TestUnitsOfSeveralValues(t *testing.T) {
+	r := parsertest.MustParse(t, "timemory", "rss.tree.json", `{"timemory": {"CURRENT_PEAK_RSS": {"properties": {"id": "current_peak_rss"}, "type": ["start peak rss", " stop peak rss"], "unit_repr": ["MB", "KB"],
+	"graph": [[{"node": {"hash": 1, "prefix": "solve", "tid": [0], "pid": [7], "depth": 0, "inclusive": {"entry": {"laps": 3, "repr_data": {"first": 195.5, "second": 2.0}},
+	"stats": {"count": 6, "sum": {"first": 195.5, "second": 2.0}, "sqr": {"first": 9.0, "second": 9.0}}}, "exclusive": {"entry": {"repr_data": {"first": 1.0, "second": 1.0}}}}, "children": []}]]}}}`)
+	want := map[string]string{"current_peak_rss.first inclusive": "1.955e+08 byte MB", "current_peak_rss.second inclusive": "2000 byte KB", "current_peak_rss.first inclusive sum": "1.955e+08 byte MB",
+		"current_peak_rss.second inclusive sqr": "9  ", "current_peak_rss inclusive count": "6  ", "current_peak_rss laps": "3  "}
+	for _, c := range r.Counters {
+		got := fmt.Sprintf("%g %s %s", c.Value.V, c.Unit, c.RawUnit)
+		if w, ok := want[c.Metric]; ok && got != w {
+			t.Errorf("%s is %q, want %q", c.Metric, got, w)
+		}
+		delete(want, c.Metric)
+	}
+	if len(want) != 0 {
+		t.Errorf("missing: %v", want)
+	}
+}
