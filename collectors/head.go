@@ -25,6 +25,9 @@ func (h Head) written() bool { return writings[strings.ToLower(filepath.Ext(h.Na
 // asks this first, as all formats are asked about every file.
 func (h Head) HasLine(prefixes ...string) bool {
 	for _, p := range prefixes {
+		if !bytes.Contains(h.Bytes, []byte(p)) {
+			continue // much faster than looking behind each line end
+		}
 		if bytes.HasPrefix(h.Bytes, []byte(p)) || bytes.Contains(h.Bytes, []byte("\n"+p)) {
 			return true
 		}

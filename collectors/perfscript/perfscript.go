@@ -57,7 +57,7 @@ func init() {
 // only likely to be one.
 func detect(h collectors.Head) collectors.Confidence {
 	samples, frames := 0, 0
-	for line := range bytes.Lines(h.Bytes) {
+	for line := range bytes.Lines(bytes.TrimLeft(h.Bytes, "\r\n")) {
 		text := bytes.TrimRight(line[:min(len(line), 2048)], "\r\n") // longer lines have branches at their end
 		blank := len(bytes.TrimSpace(text)) == 0
 		switch {

@@ -126,6 +126,12 @@ func detect(h collectors.Head) collectors.Confidence {
 // is, as far as the file's head shows it; nil where it is none.
 func Header(h collectors.Head) *delimited.Header {
 	rest := h.Bytes
+	if start := bytes.TrimLeft(rest, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '<' || start[0] == 0) {
+		return nil // JSON, XML, binary: their lines can be long
+	}
+	if !h.Has(titles...) {
+		return nil
+	}
 	for range headerLines {
 		line, more, ended := bytes.Cut(rest, []byte("\n"))
 		if len(line) == 0 && !ended {
@@ -146,6 +152,9 @@ func Header(h collectors.Head) *delimited.Header {
 	}
 	return nil
 }
+
+// titles are parts of titles, of which each table has one.
+var titles = []string{"ame", "unction", "irection", "peration", "gent", "xec"}
 
 // anyOf says whether one of some texts is in a line: in each header there is.
 func anyOf(line string, texts ...string) bool {
