@@ -154,7 +154,7 @@ func Header(h collectors.Head) *delimited.Header {
 }
 
 // titles are parts of titles, of which each table has one.
-var titles = []string{"ame", "unction", "irection", "peration", "gent", "xec"}
+var titles = []string{"ame", "unction", "irection", "peration", "gent", "xec", "ample", "essage"}
 
 // anyOf says whether one of some texts is in a line: in each header there is.
 func anyOf(line string, texts ...string) bool {
@@ -168,7 +168,7 @@ func anyOf(line string, texts ...string) bool {
 
 // asHeader returns the header that a line is, nil where it is none.
 func asHeader(line string) *delimited.Header {
-	if !anyOf(line, "ame", "unction", "irection", "peration", "gent", "xec", "ample", "essage") || strings.Count(line, ",") < 3 {
+	if !anyOf(line, titles...) || strings.Count(line, ",") < 3 {
 		return nil
 	}
 	cells, broken := delimited.Split(line, ',')
