@@ -204,3 +204,26 @@ func TestCutTablesGiveNoOtherValues(t *testing.T) {
 func FuzzVTune(f *testing.F) {
 	parsertest.Fuzz(f, "vtune-csv", topDown, "Hierarchy Level\tMetric Name\tMetric Value\n0\tElapsed Time\t1.5\n", "Function;CPU Time\nf;12,5ms\n")
 }
+
+func TestReportsAsTextAreRefusedWithWhatToDo(t *testing.T) {
+	for _, text := range []string{
+		"vtune: Executing actions 75 % Generating a report                              Elapsed Time: 5.055s\n    CPU Time: 34.515s\n    Memory Bound: 5.8% of Pipeline Slots\n        L1 Bound: 12.6% of Clockticks\n",
+		"Elapsed Time: 1.250s\n | Application execution time is too short.\n |\n    Clockticks: 5,500,000\n    CPI Rate: 0.750\nCollection and Platform Info\n    Application Command Line: ./solver\n",
+		"Function          CPU Time  CPU Time:Effective Time\n----------------  --------  -----------------------\nsolve               1.500s                   1.500s\n",
+	} {
+		f, sure, err := collectors.Detect(collectors.Head{Name: "summary.txt", Bytes: []byte(text), Whole: true})
+		if err != nil || f.Name != "vtune-text" || sure != collectors.Certain {
+			t.Errorf("detected as %q, %v, %v", f.Name, sure, err)
+		}
+		_, err = parsertest.Parse("vtune-text", "summary.txt", text)
+		var e *collectors.UnsupportedError
+		if !errors.As(err, &e) || !strings.Contains(e.Hint, "-format csv") {
+			t.Errorf("%v", err)
+		}
+	}
+	for _, text := range []string{"Elapsed Time: 5.0s\nall done\n", "Benchmark of the solver\nElapsed Time: 5.0s CPU Time: 4s\n", "Function  Calls\n--------  -----\nf  1\n"} {
+		if f, sure, err := collectors.Detect(collectors.Head{Name: "log.txt", Bytes: []byte(text), Whole: true}); err == nil && f.Name == "vtune-text" {
+			t.Errorf("%q is taken for %s, %v", text, f.Name, sure)
+		}
+	}
+}
