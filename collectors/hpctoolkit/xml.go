@@ -113,7 +113,7 @@ func (r *xmlReader) start(t xml.StartElement, line, column int) error {
 	case "HPCToolkitExperiment":
 		r.run.FormatVersion = get(t, "version")
 		if v := r.run.FormatVersion; !strings.HasPrefix(v, "2") && v != "" {
-			return &collectors.UnsupportedError{File: r.in.Name, What: "an HPCToolkit experiment of version " + v, Hint: "rooflab reads version 2: make the database again with a later hpcprof"}
+			return &collectors.UnsupportedError{File: r.in.Name, What: "an HPCToolkit experiment of version " + v, Hint: "rooflab reads version 2, and databases with a meta.db: make the database again with hpcprof of 2022.10 or later"}
 		}
 	case "Header":
 		r.run.Command = get(t, "n")
