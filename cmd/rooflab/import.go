@@ -29,7 +29,8 @@ func importCommand() *cobra.Command {
 		Short: "Bring profiles into a store; their formats are detected",
 		Long: `Import profiles into a store (a DuckDB file, made when it is not there).
 
-PATH is a file, a directory (all files below it whose format is known), a folder
+PATH is a file, a directory (all files below it whose format is known; source
+code and documents, which may quote profiles, are left out), a folder
 of rooflab export, a glob pattern, or - for standard input. gzip is undone. Each file is one transaction:
 it is imported as a whole or, after an error, not at all; the other files are
 imported still. A file whose content is in the store already changes nothing.

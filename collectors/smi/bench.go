@@ -28,14 +28,14 @@ func (l *log) rowsOf(columns [][]string, f func(head *delimited.Header, row []de
 		}
 		if head == nil {
 			head = delimited.NewHeader(row)
-			for _, any := range columns {
+			for _, names := range columns {
 				there := false
-				for _, name := range any {
+				for _, name := range names {
 					there = there || head.At(delimited.Key(name)) >= 0
 				}
 				if !there {
 					e := l.in.Syntax(l.r.Line, 1, "the header lacks a column")
-					e.Expected, e.Found = strings.Join(any, " or "), collectors.Quote(text)
+					e.Expected, e.Found = strings.Join(names, " or "), collectors.Quote(text)
 					return e
 				}
 			}
