@@ -56,7 +56,7 @@ func damage(content []byte, n int, r *rand.Rand) [][]byte {
 // Whatever is wrong with a file, the message names it first, speaks of the file
 // in the words of its format, and says nothing of the program that reads it.
 func TestMessagesSpeakOfTheFile(t *testing.T) {
-	const most = 64 << 10 // of a file: its beginning has all that can be wrong
+	const most = 32 << 10 // of a file: its beginning has all that can be wrong
 	for _, dir := range []string{"samples", "data"} {
 		for _, path := range filesBelow(t, shared+dir) {
 			name := filepath.Base(path)
@@ -75,7 +75,7 @@ func TestMessagesSpeakOfTheFile(t *testing.T) {
 					return // no profile
 				}
 				b = b[:min(len(b), most)]
-				for _, content := range damage(b, 60, rand.New(rand.NewPCG(uint64(len(b)), 1))) {
+				for _, content := range damage(b, 30, rand.New(rand.NewPCG(uint64(len(b)), 1))) {
 					checkMessage(t, f.Name, name, string(content))
 				}
 			})
