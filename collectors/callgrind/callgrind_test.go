@@ -361,3 +361,17 @@ func TestTruncations(t *testing.T) {
 func FuzzCallgrind(f *testing.F) {
 	parsertest.Fuzz(f, "callgrind", everything, "# callgrind format\nevents: A(3ms)\nfn=f\n+1 *\ncfn=f\ncalls=1 1\n* 1\n")
 }
+
+// In old files of Xdebug a callee without a file is the one function of that
+// name, not another in the caller's file.
+func TestXdebugWithoutFilesOfCallees(t *testing.T) {
+	r := parsertest.MustParse(t, "callgrind", "cachegrind.out.1", "version: 1\ncreator: xdebug 2.1.0\ncmd: /index.php\npart: 1\n\nevents: Time\n\nfl=php:internal\nfn=php::define\n5 12\n\nfl=/index.php\nfn={main}\n\nsummary: 312\n\n1 300\ncfn=php::define\ncalls=1 0 0\n5 12\n")
+	if len(r.Regions) != 2 || r.Total("Time") != 312 {
+		t.Errorf("%d regions, Time %g", len(r.Regions), r.Total("Time"))
+	}
+	for _, c := range r.Counters {
+		if c.Metric == "calls" && r.Region(c.Region).Raw == "php::define" && c.Value.V != 1 {
+			t.Errorf("php::define was called %g times", c.Value.V)
+		}
+	}
+}

@@ -24,8 +24,9 @@ type profile struct {
 	defined   []definition
 	longNames map[string]string
 	functions map[functionKey]*function
-	files     map[int64]string // of each function
-	sameName  map[string]int   // how many functions have a name
+	files     map[int64]string     // of each function
+	sameName  map[string]int       // how many functions have a name
+	firstOf   map[string]*function // the first of a name
 	codes     map[place]int64
 	attrs     map[[2]string]bool // emitted
 	shown     map[int64]bool     // regions that were emitted
@@ -78,7 +79,7 @@ type part struct {
 
 func newProfile(out *collectors.Output) *profile {
 	p := &profile{out: out, run: datasets.Run{ID: runID, Tool: "callgrind", Format: formatName, FormatVersion: "1", Status: datasets.RunOK},
-		functions: map[functionKey]*function{}, files: map[int64]string{}, shown: map[int64]bool{}, sameName: map[string]int{}, codes: map[place]int64{}, attrs: map[[2]string]bool{}, longNames: map[string]string{}}
+		functions: map[functionKey]*function{}, files: map[int64]string{}, shown: map[int64]bool{}, sameName: map[string]int{}, firstOf: map[string]*function{}, codes: map[place]int64{}, attrs: map[[2]string]bool{}, longNames: map[string]string{}}
 	p.part.places = map[place][]int64{}
 	return p
 }
@@ -163,7 +164,9 @@ func (p *profile) function(ob, file, name string) *function {
 		f = &function{id: p.regions, key: key}
 		p.functions[key] = f
 		p.files[f.id] = file
-		p.sameName[name]++
+		if p.sameName[name]++; p.sameName[name] == 1 {
+			p.firstOf[name] = f
+		}
 		if p.run.Tool == "callgrind" && deeper.MatchString(name) {
 			p.levels = true
 		}

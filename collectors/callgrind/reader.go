@@ -383,6 +383,10 @@ func (r *reader) book(costs []int64) error {
 		}
 		if file == "" {
 			file = r.fi
+			// Old files of Xdebug do not name the file of what is called.
+			if f := r.firstOf[r.cfn]; f != nil && strings.HasPrefix(strings.ToLower(r.run.Tool), "xdebug") && r.sameName[r.cfn] == 1 {
+				ob, file = f.key.ob, f.key.file
+			}
 		}
 		callee := r.function(ob, file, r.cfn)
 		r.callsLine, r.cob, r.cfi = 0, "", "" // they are said again for every call
