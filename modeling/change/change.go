@@ -119,7 +119,8 @@ type Report struct {
 	Tested                  int    // kernels with enough repeats for the test
 	Options                 Options
 	Counters                []Counter // counters that changed along, of kernels that changed: see Between
-	CountersTested, without int
+	CountersTested          int
+	without                 int // kernels whose counters were not looked at
 }
 
 // Of compares observations. Their order does not matter.
@@ -215,7 +216,7 @@ func (r *Report) sides(obs []observe.Observation, runs int) (map[string]Side, er
 	last := map[string]int64{} // the run of a kernel's last value
 	for _, o := range obs {
 		s := sides[o.Kernel]
-		s.Launches += float64(o.Launches) / float64(runs)
+		s.Launches += float64(o.Launches)
 		v := o.Value.V
 		switch {
 		case !o.Value.Valid:
@@ -238,6 +239,7 @@ func (r *Report) sides(obs []observe.Observation, runs int) (map[string]Side, er
 		sides[o.Kernel] = s
 	}
 	for name, s := range sides {
+		s.Launches /= float64(runs)
 		s.N, s.Median, s.Noise = len(s.values), median(s.values), NoiseOf(s.values)
 		sides[name] = s
 	}
@@ -259,6 +261,8 @@ func (o Options) compare(name string, before, after Side) Test {
 		t.Ratio = after.Median / before.Median
 		if before.Median == after.Median {
 			t.Ratio = 1 // zeros too
+		} else if before.Median < 0 || after.Median < 0 {
+			t.Ratio = math.NaN() // how many times something negative says nothing
 		}
 		t.Low, t.High = ratioInterval(before.values, after.values, o.Level, o.Draws, random(o.Seed, name))
 		t.P, t.Exact = MannWhitney(before.values, after.values)

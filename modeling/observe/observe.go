@@ -220,11 +220,29 @@ func exclusive(ctx context.Context, s *datasets.Store, run int64, obs []Observat
 	return out, nil
 }
 
-// tree reads exclusive times of a tool whose times are inclusive.
+// tree reads exclusive times of a tool whose times are inclusive. Regions with
+// others below get one number; those without keep that of each launch.
 func tree(ctx context.Context, s *datasets.Store, run int64, metric string) ([]Observation, error) {
 	df, err := s.Tree(ctx, run, metric)
 	if err != nil {
 		return nil, err
+	}
+	single, err := counters(ctx, s, run, metric)
+	if err != nil {
+		return nil, err
+	}
+	parents := map[int64]bool{}
+	parent := df.Col("parent_id")
+	for i := range df.Nrow() {
+		if p, err := parent.Elem(i).Int(); err == nil {
+			parents[int64(p)] = true
+		}
+	}
+	launches := map[int64][]Observation{}
+	for _, o := range single {
+		if o.Launch != 0 && !parents[o.Region] {
+			launches[o.Region] = append(launches[o.Region], o)
+		}
 	}
 	id, kernel, kind := df.Col("region_id"), df.Col("kernel"), df.Col("kind")
 	count, value, unit := df.Col("count"), df.Col("exclusive"), df.Col("unit")
@@ -240,6 +258,10 @@ func tree(ctx context.Context, s *datasets.Store, run int64, metric string) ([]O
 		n, err := count.Elem(i).Int()
 		if err != nil {
 			return nil, err
+		}
+		if of := launches[int64(region)]; of != nil {
+			obs = append(obs, of...)
+			continue
 		}
 		// What ran below on other threads may take longer than the region itself.
 		v := max(0, value.Elem(i).Float())
