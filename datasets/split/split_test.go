@@ -230,13 +230,17 @@ func TestNamesOfTimeDerivedColumns(t *testing.T) {
 	for _, name := range []string{"gpu__time_duration.sum", "dram__bytes.sum.per_second", "sm__throughput.avg.pct_of_peak_sustained_elapsed",
 		"sm__cycles_elapsed.avg", "smsp__inst_executed.avg.per_cycle_active", "sm__warps_active.avg.pct_of_peak_sustained_active", "Duration",
 		"Elapsed Cycles", "SM Frequency", "Memory Throughput", "Executed Ipc Active", "spPerf", "xtime", "time_ns", "dur_ns", "start_ns",
-		"energy_j", "GB/s", "GFLOPS", "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "min#inclusive#sum#time.duration"} {
+		"energy_j", "GB/s", "GFLOPS", "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "min#inclusive#sum#time.duration",
+		"CPUTIME (usec):Sum (I)", "CPUTIME (sec):execution", "cpu-clock:uhH", "task-clock", "cpu(ms).inclusive", "mean_ms", "AverageNs", "sec/op", "ns/op", "dur", "times",
+		"submit_to_start", "queued_to_submit", "achieved_gbps", "core_freq", "GHz[cycles:u]", "insn per cycle", "uOpsPerCycle", "CPUs utilized", "rate[branches:u]", "seconds"} {
 		if _, leaks := split.TimeDerived(name); !leaks {
 			t.Errorf("%s is not known as derived from time", name)
 		}
 	}
 	for _, name := range []string{"dram__bytes.sum", "lts__t_sector_hit_rate.pct", "smsp__inst_executed.sum", "grid_x", "regs", "traffic", "dpAI", "intops",
-		"sm__sass_thread_inst_executed_op_ffma_pred_on.sum", "sometimes", "timesteps", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "smsp__thread_inst_executed_per_inst_executed.ratio"} {
+		"sm__sass_thread_inst_executed_op_ffma_pred_on.sum", "sometimes", "timesteps", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "smsp__thread_inst_executed_per_inst_executed.ratio",
+		"l1tex__t_sector_hit_rate.pct", "L2 Hit Rate", "dram__bytes.sum.peak_sustained", "cpu_migrations", "branches:us", "params", "sections", "columns", "radius",
+		"stride_to_neighbour"} {
 		if reason, leaks := split.TimeDerived(name); leaks {
 			t.Errorf("%s is taken for derived from time: %s", name, reason)
 		}
