@@ -110,17 +110,17 @@ type Kernel struct {
 
 // Report is what changed.
 type Report struct {
-	Kernels                 []Kernel // largest difference first
-	Before, After           float64  // time per run of all kernels
-	Difference              float64
-	Unit                    string
-	RunsBefore, RunsAfter   []int64
-	Repeats                 string // ByRun or ByLaunch
-	Tested                  int    // kernels with enough repeats for the test
-	Options                 Options
-	Counters                []Counter // counters that changed along, of kernels that changed: see Between
-	CountersTested          int
-	without                 int // kernels whose counters were not looked at
+	Kernels               []Kernel // largest difference first
+	Before, After         float64  // time per run of all kernels
+	Difference            float64
+	Unit                  string
+	RunsBefore, RunsAfter []int64
+	Repeats               string // ByRun or ByLaunch
+	Tested                int    // kernels with enough repeats for the test
+	Options               Options
+	Counters              []Counter // counters that changed along, of kernels that changed: see Between
+	CountersTested        int
+	without               int // kernels whose counters were not looked at
 }
 
 // Of compares observations. Their order does not matter.
