@@ -21,11 +21,11 @@ func Collect(t testing.TB, name string, flags []string, job collectors.Job) (*Re
 }
 
 // CollectWith is Collect with the function that makes the collector.
-func CollectWith(t testing.TB, make func(*flag.FlagSet) func(context.Context, collectors.Job, *collectors.Output) error, flags []string, job collectors.Job) (*Records, error) {
+func CollectWith(t testing.TB, build func(*flag.FlagSet) func(context.Context, collectors.Job, *collectors.Output) error, flags []string, job collectors.Job) (*Records, error) {
 	t.Helper()
 	fs := flag.NewFlagSet("collect", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	collect := make(fs)
+	collect := build(fs)
 	if err := fs.Parse(flags); err != nil {
 		t.Fatal(err)
 	}
