@@ -31,6 +31,9 @@
 // some metrics without brackets ("DP MFLOP/s"). An event that could not be set
 // up ("Permission denied") is counted as 0 by LIKWID: here it has no value.
 //
+// likwid-mpirun says the region and the group on lines of their own, "Region,solve"
+// and "Group,1" (as text "Region: solve" and "Group: 1"), and titles no table.
+//
 // In a timeline each line is one launch per thread, with start and duration.
 package likwid
 
@@ -40,6 +43,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -52,6 +56,9 @@ func init() {
 		About:   "LIKWID, likwid-perfctr as CSV",
 		Version: 1,
 		Detect: func(h collectors.Head) collectors.Confidence {
+			if h.HasLine("Group,") && mpirunCSV.Match(h.Bytes) {
+				return collectors.Certain
+			}
 			if !h.HasLine("TABLE,", "STRUCT,Info,3", "# HWThreads,", "# GID,") {
 				return collectors.No
 			}
@@ -75,8 +82,11 @@ func init() {
 		About:   "LIKWID, likwid-perfctr as drawn tables",
 		Version: 1,
 		Detect: func(h collectors.Head) collectors.Confidence {
-			if !h.HasLine("Group ", "Region ", "CPU type:") || !h.HasLine("+-") {
+			if !h.HasLine("Group ", "Region ", "Group: ", "CPU type:") || !h.HasLine("+-") {
 				return collectors.No
+			}
+			if mpirunText.Match(h.Bytes) {
+				return collectors.Certain
 			}
 			group := false
 			for line := range bytes.Lines(h.Bytes) {
@@ -97,6 +107,25 @@ func init() {
 			return parse(ctx, newReader(in, out, "likwid-text"), (*reader).textLine)
 		},
 	})
+}
+
+// What likwid-mpirun writes above its tables.
+var (
+	mpirunCSV  = regexp.MustCompile(`(?m)^Group,\d+,*\r?\n(?:[ \t]*\r?\n)?Event,Counter,[^,\n]+:\d+:\d+`)
+	mpirunText = regexp.MustCompile(`(?m)^Group: \d+[ \t]*\r?\n\+-[-+]+[ \t]*\r?\n\| +Event +\| +Counter +\|[^\n]*:\d+:\d+ +\|`)
+)
+
+// group begins a group of likwid-mpirun, whose tables come next.
+func (r *reader) group(number string, line int) (bool, error) {
+	if _, err := atoi(number); err != nil {
+		return false, nil
+	}
+	if err := r.close(line); err != nil {
+		return true, err
+	}
+	r.drawn = title{region: r.old, group: strings.TrimSpace(number), rows: -1}
+	r.again(r.drawn)
+	return true, nil
 }
 
 func newReader(in *collectors.Input, out *collectors.Output, format string) *reader {
@@ -209,9 +238,23 @@ func (r *reader) csvLine(s string, line int) error {
 		return r.close(line)
 	case trimmed == "":
 		return nil
+	case strings.HasPrefix(s, "Region,"):
+		r.old = trimmed[min(len("Region,"), len(trimmed)):]
+		return r.close(line)
+	case strings.HasPrefix(s, "Group,"):
+		if ok, err := r.group(trimmed[min(len("Group,"), len(trimmed)):], line); ok {
+			return err
+		}
+		return r.noise(trimmed, line)
 	case strings.HasPrefix(s, "# "):
 		return r.timelineTitle(strings.Split(trimmed[2:], ","), line)
 	case r.table.open:
+		return r.tableRow(strings.Split(s, ","), line)
+	}
+	if strings.HasPrefix(s, "Event,Counter,") && r.drawn.group != "" {
+		if err := r.begin(r.drawn, line); err != nil {
+			return err
+		}
 		return r.tableRow(strings.Split(s, ","), line)
 	}
 	if len(r.timeline) > 0 {
@@ -236,6 +279,11 @@ func (r *reader) textLine(s string, line int) error {
 	if name, ok := strings.CutPrefix(s, "Region: "); ok && !r.table.open {
 		r.old = strings.TrimSpace(name)
 		return nil
+	}
+	if number, ok := strings.CutPrefix(s, "Group: "); ok {
+		if ok, err := r.group(number, line); ok {
+			return err
+		}
 	}
 	if cells, ok := cellsOf(s); ok && !r.table.open && oldTitles(cells) {
 		t := title{region: r.old, rows: -1}

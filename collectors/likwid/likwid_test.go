@@ -341,3 +341,27 @@ func TestRefusedEventsHaveNoValue(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+func TestTablesOfMpirun(t *testing.T) {
+	csv := "output of the program\nRegion,solve,,,,\nGroup,1,,,,\nEvent,Counter,e0107:0:0,e0108:1:4\nRuntime (RDTSC) [s],TSC,1.25,1.5\nRegion calls,CTR,10,11\nINSTR_RETIRED_ANY,FIXC0,500,600\n" +
+		"Event,Counter,Sum,Min,Max,Avg\nINSTR_RETIRED_ANY STAT,FIXC0,1100,500,600,550\nMetric,e0107:0:0,e0108:1:4,\nMemory data volume [GBytes],9.5,1,\nRegion,other,\nGroup,1,\nEvent,Counter,e0107:0:0,e0108:1:4\nINSTR_RETIRED_ANY,FIXC0,7,8\n"
+	drawn := "output of the program\nRegion: solve\nGroup: 1\n+---+---+---+---+\n| Event | Counter | e0107:0:0 | e0108:1:4 |\n+---+---+---+---+\n| Runtime (RDTSC) [s] | TSC | 1.25 | 1.5 |\n| Region calls | CTR | 10 | 11 |\n| INSTR_RETIRED_ANY | FIXC0 | 500 | 600 |\n+---+---+---+---+\n\n" +
+		"+---+---+---+---+---+---+\n| Event | Counter | Sum | Min | Max | Avg |\n+---+---+---+---+---+---+\n| INSTR_RETIRED_ANY STAT | FIXC0 | 1100 | 500 | 600 | 550 |\n+---+---+---+---+---+---+\n\n+---+---+---+\n| Metric | e0107:0:0 | e0108:1:4 |\n+---+---+---+\n| Memory data volume [GBytes] | 9.5 | 1 |\n+---+---+---+\n\n" +
+		"Region: other\nGroup: 1\n+---+---+---+---+\n| Event | Counter | e0107:0:0 | e0108:1:4 |\n+---+---+---+---+\n| INSTR_RETIRED_ANY | FIXC0 | 7 | 8 |\n+---+---+---+---+\n"
+	want := "0/ Runtime (RDTSC) [s][TSC] 1.25s\n4/ Runtime (RDTSC) [s][TSC] 1.5s\n0/ Region calls[CTR] 10\n4/ Region calls[CTR] 11\n0/ INSTR_RETIRED_ANY[FIXC0] 500\n4/ INSTR_RETIRED_ANY[FIXC0] 600\n" +
+		"/ INSTR_RETIRED_ANY STAT[Sum FIXC0] 1100\n/ INSTR_RETIRED_ANY STAT[Min FIXC0] 500\n/ INSTR_RETIRED_ANY STAT[Max FIXC0] 600\n/ INSTR_RETIRED_ANY STAT[Avg FIXC0] 550\n" +
+		"0/ Memory data volume [GBytes][] 9.5e+09byte\n4/ Memory data volume [GBytes][] 1e+09byte\n0/ INSTR_RETIRED_ANY[FIXC0] 7\n4/ INSTR_RETIRED_ANY[FIXC0] 8\n"
+	for format, text := range map[string]string{"likwid-csv": csv, "likwid-text": drawn} {
+		f, sure, err := collectors.Detect(collectors.Head{Name: "x", Bytes: []byte(text), Whole: true})
+		if err != nil || f.Name != format || sure != collectors.Certain {
+			t.Errorf("%s is detected as %q, %v, %v", format, f.Name, sure, err)
+		}
+		r := parsertest.MustParse(t, format, "x", text)
+		if got := lines(r); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", format, got, want)
+		}
+		if len(r.Regions) != 2 || r.Regions[0].Raw != "solve" || r.Regions[1].Raw != "other" || len(r.Launches) != 4 || r.Launches[1].Rank.V != 1 || r.Runs[0].TimeMetric != "Runtime (RDTSC) [s]" {
+			t.Errorf("%s: %+v\n%+v\n%+v", format, r.Regions, r.Launches, r.Runs)
+		}
+	}
+}
