@@ -255,6 +255,19 @@ func TestTreeOfInclusiveAndExclusiveTools(t *testing.T) {
 	}
 }
 
+func TestValuesOfSeveralValues(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "s"))
+	df, err := s.Query(t.Context(), `SELECT [1, NULL, 2.5] AS a, {'y': [true], 'x': 'u'} AS b, MAP {'k': 1} AS c, INTERVAL 36 HOUR AS d,
+		INTERVAL 14 MONTH + INTERVAL 3 DAY AS e, [DATE '2024-01-02'] AS f, []::INTEGER[] AS g, NULL::INTEGER[] AS h`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "[1, NULL, 2.5] | {'x': u, 'y': [true]} | {k=1} | 129600 s | 14 months 3 days | [2024-01-02T00:00:00Z] | [] | NaN"
+	if got := strings.Join(df.Records()[1], " | "); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 // Callgrind's regions have no parents, and its files say both costs.
 func TestTreeOfACallGraph(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "s"))

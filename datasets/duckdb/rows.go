@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +50,9 @@ func newRows(ctx context.Context, c *sql.Conn, end func() error, query string, a
 // columnType is the dataframe's type for a type of DuckDB.
 func columnType(name string) datasets.Type {
 	base, _, _ := strings.Cut(name, "(")
+	if strings.HasSuffix(name, "]") { // DECIMAL(9,2)[] is a list
+		return datasets.Text
+	}
 	switch base {
 	case "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT":
 		return datasets.Int
@@ -126,10 +132,60 @@ func value(v any, c datasets.Column) (any, error) {
 			return fmt.Sprintf("%x-%x-%x-%x-%x", v[:4], v[4:6], v[6:8], v[8:10], v[10:]), nil
 		}
 		return hex.EncodeToString(v), nil
-	case fmt.Stringer:
-		return v.String(), nil
 	}
-	return fmt.Sprint(v), nil
+	return nested(v), nil
+}
+
+// nested writes a value of several values, and what stands within one, as
+// DuckDB's shell does: [1, NULL], {'a': 1} (fields by name), {k=v},
+// 2 months 3 days 4.5 s.
+func nested(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "NULL"
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case duckdb.Decimal:
+		return v.String()
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = nested(e)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any: // a struct, whose order of fields the driver does not give
+		var parts []string
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, "'"+k+"': "+nested(v[k]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case duckdb.OrderedMap:
+		keys, values := v.Keys(), v.Values()
+		parts := make([]string, len(keys))
+		for i := range keys {
+			parts[i] = nested(keys[i]) + "=" + nested(values[i])
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case *duckdb.OrderedMap:
+		return nested(*v)
+	case duckdb.Interval:
+		var parts []string
+		if v.Months != 0 {
+			parts = append(parts, fmt.Sprintf("%d months", v.Months))
+		}
+		if v.Days != 0 {
+			parts = append(parts, fmt.Sprintf("%d days", v.Days))
+		}
+		if v.Micros != 0 || len(parts) == 0 {
+			parts = append(parts, strconv.FormatFloat(float64(v.Micros)/1e6, 'f', -1, 64)+" s")
+		}
+		return strings.Join(parts, " ")
+	case time.Time:
+		return timeText(v, "")
+	case fmt.Stringer:
+		return v.String()
+	}
+	return fmt.Sprint(v)
 }
 
 func bigInt(n *big.Int, c datasets.Column) (any, error) {
