@@ -325,7 +325,7 @@ func (t table) textColumns(used int) (columns []textColumn, left int) {
 			used += w
 		}
 	}
-	take(textWidth * 3 / 5)
+	take(textWidth * 2 / 3)
 	var right []textColumn
 	for c := t.cols - 1; c >= left; c-- {
 		col := t.textColumn(c)
