@@ -244,11 +244,11 @@ func TestCutFilesGiveNoOtherValues(t *testing.T) {
 }
 
 func FuzzLikwidCSV(f *testing.F) {
-	parsertest.Fuzz(f, "likwid-csv", markers, "# HWThreads,0,3\n# GID,MetricsCount,CpuCount,Total runtime [s],CPI\n1,1,2,0.5,0.5,0.5\n")
+	parsertest.Fuzz(f, "likwid-csv", markers, "Region,a,\nGroup,1,\nEvent,Counter,n:0:1\nA,PMC0,1\nMetric,n:0:1\nCPI,2\n", "# HWThreads,0,3\n# GID,MetricsCount,CpuCount,Total runtime [s],CPI\n1,1,2,0.5,0.5,0.5\n")
 }
 
 func FuzzLikwidText(f *testing.F) {
-	parsertest.Fuzz(f, "likwid-text", "Group 1: MEM\n+---+---+---+\n| Event | Counter | HWThread 0 |\n+---+---+---+\n| A | PMC0 | 1 |\n+---+---+---+\n")
+	parsertest.Fuzz(f, "likwid-text", drawnByLikwid3, "Group 1: MEM\n+---+---+---+\n| Event | Counter | HWThread 0 |\n+---+---+---+\n| A | PMC0 | 1 |\n+---+---+---+\n")
 }
 
 // Tables as LIKWID 3 drew them: no title, no column of registers, two runs in
