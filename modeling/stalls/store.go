@@ -1,0 +1,579 @@
+package stalls
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/rooflab/rooflab/datasets"
+)
+
+// maxCodes is how many rows of the table code a line names.
+const maxCodes = 16
+
+// maxSource is how many lines of source an Analysis keeps.
+const maxSource = 200_000
+
+// FromStore analyses the PC samples of kernels. The store adds them up, so
+// that memory grows with lines and kept instructions and not with samples.
+func FromStore(ctx context.Context, s *datasets.Store, opt Options) (*Analysis, error) {
+	r := &reader{ctx: ctx, s: s, a: &Analysis{Options: opt.filled()}, skip: map[string]bool{}}
+	if opt.View != Innermost && opt.View != Outermost {
+		return nil, fmt.Errorf("analysing stalls: no view %d: there are stalls.Innermost and stalls.Outermost", int(opt.View))
+	}
+	for _, step := range []func() error{r.kernels, r.shape, r.launches, r.lines, r.types, r.code, r.reasons, r.texts} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("analysing the stalls of %s: %w", s.Path(), err)
+		}
+		if len(r.a.Kernels) == 0 {
+			break
+		}
+	}
+	r.finish()
+	return r.a, nil
+}
+
+// reader fills an Analysis with one query per table that it has.
+type reader struct {
+	ctx     context.Context
+	s       *datasets.Store
+	a       *Analysis
+	with    string          // the common part of all queries: u (launches), s (samples), c (code)
+	skip    map[string]bool // reasons whose rows are the not-issued part of others
+	issued  []string        // spellings of "selected"
+	chains  bool
+	repeats bool
+}
+
+// each runs a query over the common tables and calls f for each row.
+func (r *reader) each(query string, f func(v []any)) error {
+	rows, err := r.s.Rows(r.ctx, r.with+query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		f(rows.Values())
+	}
+	return rows.Err()
+}
+
+func whole(v any) int64 { n, _ := v.(int64); return n }
+
+func word(v any) string { s, _ := v.(string); return s }
+
+func maybe(v any) datasets.Null[int64] {
+	n, ok := v.(int64)
+	return datasets.Null[int64]{V: n, Valid: ok}
+}
+
+// kernels finds the kernels that have samples, and how much there is of them.
+func (r *reader) kernels() error {
+	o := r.a.Options
+	// Values stand in the text, so that Evidence.Query is a query to copy.
+	where := "g.kind = '" + datasets.KindKernel + "'"
+	if o.Run != 0 {
+		where += fmt.Sprintf(" AND g.run_id = %d", o.Run)
+	}
+	if o.Kernel != "" {
+		where += fmt.Sprintf(" AND %s IN (g.short, g.raw)", literals([]string{o.Kernel}))
+	}
+	if o.Launch != 0 {
+		where += fmt.Sprintf(" AND l.id = %d", o.Launch)
+	}
+	unit := ""
+	if o.ByLaunch {
+		unit = ", l.id"
+	}
+	r.with = `WITH u AS (SELECT l.id AS launch, l.sequence, g.run_id AS run, g.short, g.raw,
+		dense_rank() OVER (ORDER BY g.run_id, g.raw` + unit + `) AS unit
+		FROM launch l JOIN region g ON g.id = l.region_id WHERE ` + where + `)`
+	units := map[int64]*Kernel{}
+	var order []int64
+	reasons := map[string]bool{}
+	err := r.each(` SELECT unit, any_value(run), min(short), any_value(raw), min(launch), count(*), sum(samples)::BIGINT, sum(bytes)::BIGINT, reason,
+		count(*) FILTER (WHERE samples IS NULL) FROM
+		(SELECT u.*, p.reason, p.samples, length(p.code_id::VARCHAR) + strlen(p.reason) + length(coalesce(p.samples::VARCHAR, '')) + length(coalesce(p.not_issued::VARCHAR, '')) + 4 AS bytes
+			FROM pc_sample p JOIN u ON u.launch = p.launch_id)
+		GROUP BY unit, reason ORDER BY unit, reason`, func(v []any) {
+		id := whole(v[0])
+		k := units[id]
+		if k == nil {
+			k = &Kernel{Run: whole(v[1]), Name: word(v[2]), Raw: word(v[3]), dominant: o.Dominant, view: o.View, sources: map[string][]string{}}
+			if o.ByLaunch {
+				k.Launch = whole(v[4])
+			}
+			units[id] = k
+			order = append(order, id)
+		}
+		k.RawRows += whole(v[5])
+		k.RawBytes += whole(v[7])
+		k.Uncounted += whole(v[9])
+		k.Repeated += whole(v[6]) // less what is counted, in finish
+		reasons[word(v[8])] = true
+		if k.spelled == nil {
+			k.spelled = map[string][]string{}
+		}
+		if name := Canonical(word(v[8])); !datasets.Selected(word(v[8])) {
+			k.spelled[name] = append(k.spelled[name], word(v[8]))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for reason := range reasons {
+		// "x (not issued)" is a part of x where x is there as well.
+		if notIssuedOnly(reason) {
+			for other := range reasons {
+				if !notIssuedOnly(other) && key(other) == key(reason) {
+					r.skip[reason] = true
+				}
+			}
+		}
+		if datasets.Selected(reason) {
+			r.issued = append(r.issued, reason)
+		}
+	}
+	sort.Strings(r.issued)
+	// Units are numbered among all launches; those with samples keep their number.
+	if n := len(order); n > 0 {
+		r.a.Kernels = make([]*Kernel, order[n-1]+1)
+		for id, k := range units {
+			r.a.Kernels[id] = k
+		}
+	}
+	return nil
+}
+
+// shape finds out whether the store has samples more than once, and completes
+// the common tables by what counts each of them once.
+func (r *reader) shape() error {
+	where := ""
+	if len(r.skip) > 0 {
+		var names []string
+		for n := range r.skip {
+			names = append(names, n)
+		}
+		sort.Strings(names)
+		where = " WHERE p.reason NOT IN (" + literals(names) + ")"
+	}
+	err := r.each(` SELECT EXISTS (SELECT 1 FROM code WHERE inline_depth IS NOT NULL AND "offset" IS NOT NULL AND isa <> 'source'
+		GROUP BY run_id, region_id, isa, "offset" HAVING count(DISTINCT inline_depth) > 1)::BIGINT,
+		(SELECT count(DISTINCT isa = 'source') FROM code WHERE id IN (SELECT code_id FROM pc_sample))`, func(v []any) {
+		r.chains, r.repeats = whole(v[0]) == 1, whole(v[1]) > 1
+	})
+	if err != nil {
+		return err
+	}
+	samples := `SELECT u.unit, p.launch_id AS launch, p.code_id AS code, p.reason, p.samples, p.not_issued FROM pc_sample p JOIN u ON u.launch = p.launch_id` + where
+	code := `SELECT id, region_id, isa, "offset", opcode, text, file, line FROM code`
+	if r.repeats {
+		// Where a launch has samples of instructions, those of lines are the same.
+		and := " WHERE "
+		if where != "" {
+			and = " AND "
+		}
+		samples += and + `(NOT EXISTS (SELECT 1 FROM code c WHERE c.id = p.code_id AND c.isa = 'source') OR p.launch_id NOT IN
+			(SELECT q.launch_id FROM pc_sample q JOIN code d ON d.id = q.code_id WHERE d.isa NOT IN ('source', 'machine')))`
+	}
+	if r.chains {
+		// Rows of one instruction, one for each function that it is inlined into.
+		const chain = `PARTITION BY run_id, region_id, isa, "offset", CASE WHEN "offset" IS NULL OR isa = 'source' THEN id END ORDER BY coalesce(inline_depth, 0)`
+		r.with += `, chain AS (SELECT id, coalesce(inline_depth, 0) AS depth,
+			last_value(id) OVER (` + chain + `, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS deepest,
+			first_value(id) OVER (` + chain + `, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS outermost FROM code)`
+		samples = `SELECT unit, launch, code, reason, arg_max(n, depth) AS samples, arg_max(idle, depth) AS not_issued FROM
+			(SELECT t.unit, t.launch, coalesce(h.deepest, t.code) AS code, coalesce(h.depth, 0) AS depth, t.reason, sum(t.samples) AS n, sum(t.not_issued) AS idle
+				FROM (` + samples + `) t LEFT JOIN chain h ON h.id = t.code GROUP BY ALL) GROUP BY ALL`
+		if r.a.Options.View == Outermost {
+			code = `SELECT c.id, c.region_id, c.isa, c."offset", c.opcode, c.text, o.file, o.line FROM code c JOIN chain h ON h.id = c.id JOIN code o ON o.id = h.outermost`
+		}
+	}
+	r.with += `, s AS (` + samples + `), c AS (` + code + `)`
+	return nil
+}
+
+func literals(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = "'" + strings.ReplaceAll(n, "'", "''") + "'"
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// stalled is the condition that a sample is none of "selected".
+func (r *reader) stalled() string {
+	if len(r.issued) == 0 {
+		return "true"
+	}
+	return "reason NOT IN (" + literals(r.issued) + ")"
+}
+
+const sums = `sum(s.samples)::BIGINT, sum(s.not_issued)::BIGINT`
+
+func (r *reader) launches() error {
+	err := r.each(` SELECT u.unit, u.launch, any_value(u.sequence), s.reason, `+sums+` FROM s JOIN u ON u.launch = s.launch
+		GROUP BY u.unit, u.launch, s.reason ORDER BY u.unit, any_value(u.sequence) NULLS LAST, u.launch, s.reason`, func(v []any) {
+		k := r.a.Kernels[whole(v[0])]
+		id, reason, n, idle := whole(v[1]), word(v[3]), whole(v[4]), maybe(v[5])
+		k.add(reason, n, idle)
+		if i := len(k.Launches) - 1; i < 0 || k.Launches[i].ID != id {
+			if i+1 >= r.a.Options.Launches {
+				return
+			}
+			k.Launches = append(k.Launches, Launch{ID: id, Sequence: maybe(v[2])})
+		}
+		k.Launches[len(k.Launches)-1].add(reason, n, idle)
+	})
+	if err != nil {
+		return err
+	}
+	return r.each(` SELECT unit, count(DISTINCT launch) FROM s GROUP BY unit`, func(v []any) { r.a.Kernels[whole(v[0])].LaunchCount = int(whole(v[1])) })
+}
+
+// place is a line of a file.
+type place struct {
+	file string
+	line datasets.Null[int64]
+}
+
+func (r *reader) lines() error {
+	var unit int64
+	var at *Line
+	top := &best[Line]{most: r.a.Options.Lines, less: func(a, b *Line) bool {
+		return stallsLess(&a.Tally, &b.Tally, func() bool { return a.File > b.File || a.File == b.File && a.Line.V > b.Line.V })
+	}}
+	flush := func() {
+		if at != nil {
+			top.put(at)
+		}
+		at = nil
+	}
+	end := func() {
+		flush()
+		if unit > 0 {
+			k := r.a.Kernels[unit]
+			k.Lines = top.sorted()
+			k.Rest = Rest{Count: top.count, Tally: top.rest}
+		}
+		top.items, top.count, top.rest = nil, 0, Tally{}
+	}
+	top.tally = func(l *Line) *Tally { return &l.Tally }
+	err := r.each(` SELECT s.unit, coalesce(c.file, ''), c.line, s.reason, `+sums+` FROM s LEFT JOIN c ON c.id = s.code
+		GROUP BY ALL ORDER BY 1, 2, 3 NULLS FIRST, 4`, func(v []any) {
+		if u := whole(v[0]); u != unit {
+			end()
+			unit = u
+		}
+		p := place{word(v[1]), maybe(v[2])}
+		if at == nil || at.File != p.file || at.Line != p.line {
+			flush()
+			at = &Line{File: strings.Clone(p.file), Line: p.line}
+		}
+		at.add(word(v[3]), whole(v[4]), maybe(v[5]))
+	})
+	end()
+	return err
+}
+
+func (r *reader) types() error {
+	classes := map[*Kernel]map[Class]*Type{}
+	err := r.each(` SELECT s.unit, coalesce(c.isa, ''), CASE WHEN coalesce(c.opcode, '') <> '' THEN c.opcode
+			WHEN c.isa <> 'source' THEN regexp_extract(coalesce(c.text, ''), '^\s*(?:@\S+\s+)?(\S+)', 1) ELSE '' END AS op, s.reason, `+sums+`
+		FROM s LEFT JOIN c ON c.id = s.code GROUP BY ALL ORDER BY ALL`, func(v []any) {
+		k := r.a.Kernels[whole(v[0])]
+		if classes[k] == nil {
+			classes[k] = map[Class]*Type{}
+		}
+		op := word(v[2])
+		class := Classify(word(v[1]), op)
+		t := classes[k][class]
+		if t == nil {
+			t = &Type{Class: class}
+			classes[k][class] = t
+		}
+		if n := len(t.Opcodes); op != "" && n < 64 && (n == 0 || t.Opcodes[n-1] != op) {
+			t.Opcodes = append(t.Opcodes, strings.Clone(op))
+		}
+		t.add(word(v[3]), whole(v[4]), maybe(v[5]))
+	})
+	for k, of := range classes {
+		for _, t := range of {
+			t.sort()
+			sort.Strings(t.Opcodes)
+			k.Types = append(k.Types, *t)
+		}
+		sort.Slice(k.Types, func(i, j int) bool {
+			a, b := &k.Types[i], &k.Types[j]
+			return stallsLess(&b.Tally, &a.Tally, func() bool { return a.Class < b.Class })
+		})
+	}
+	return err
+}
+
+// code finds the most stalled instructions, and which of them each line has.
+func (r *reader) code() error {
+	var unit int64
+	var lines map[place]*Line
+	top := &best[Instruction]{most: r.a.Options.Instructions, less: func(a, b *Instruction) bool {
+		return stallsLess(&a.Tally, &b.Tally, func() bool { return a.Code > b.Code })
+	}, tally: func(i *Instruction) *Tally { return &i.Tally }}
+	of := map[*Line]*best[Instruction]{}
+	end := func() {
+		if unit > 0 {
+			k := r.a.Kernels[unit]
+			k.Instructions = top.sorted()
+			k.RestOfCode = Rest{Count: top.count, Tally: top.rest}
+			for l, b := range of {
+				for _, i := range b.sorted() {
+					l.Codes = append(l.Codes, i.Code)
+				}
+			}
+		}
+		top.items, top.count, top.rest = nil, 0, Tally{}
+		clear(of)
+	}
+	err := r.each(`, t AS (SELECT unit, code, sum(samples)::BIGINT AS n, coalesce(sum(samples) FILTER (WHERE `+r.stalled()+`), 0)::BIGINT AS stalled, sum(not_issued)::BIGINT AS idle
+			FROM s GROUP BY unit, code)
+		SELECT t.unit, c.id, t.n, t.stalled, t.idle, coalesce(c.file, ''), c.line FROM t LEFT JOIN c ON c.id = t.code ORDER BY t.unit`, func(v []any) {
+		if u := whole(v[0]); u != unit {
+			end()
+			unit = u
+			lines = map[place]*Line{}
+			for i := range r.a.Kernels[u].Lines {
+				l := &r.a.Kernels[u].Lines[i]
+				lines[place{l.File, l.Line}] = l
+			}
+		}
+		n, stalled := whole(v[2]), whole(v[3])
+		i := &Instruction{Code: whole(v[1]), Tally: Tally{Samples: n, Selected: n - stalled, NotIssued: maybe(v[4])}}
+		top.put(i)
+		l := lines[place{word(v[5]), maybe(v[6])}]
+		if l == nil {
+			return
+		}
+		l.Instructions++
+		if i.Code == 0 {
+			return
+		}
+		b := of[l]
+		if b == nil {
+			b = &best[Instruction]{most: maxCodes, less: top.less, tally: top.tally}
+			of[l] = b
+		}
+		b.put(i)
+	})
+	end()
+	return err
+}
+
+// reasons completes the kept instructions.
+func (r *reader) reasons() error {
+	kept := map[[2]int64]*Instruction{}
+	var ids []string
+	for u, k := range r.a.Kernels {
+		if k == nil {
+			continue
+		}
+		for i := range k.Instructions {
+			in := &k.Instructions[i]
+			in.Tally = Tally{}
+			kept[[2]int64{int64(u), in.Code}] = in
+			if in.Code != 0 {
+				ids = append(ids, strconv.FormatInt(in.Code, 10))
+			}
+		}
+	}
+	among := "false"
+	if len(ids) > 0 {
+		among = "s.code IN (" + strings.Join(ids, ", ") + ")"
+	}
+	err := r.each(` SELECT s.unit, c.id, s.reason, `+sums+` FROM s LEFT JOIN c ON c.id = s.code WHERE `+among+` OR c.id IS NULL GROUP BY ALL ORDER BY ALL`, func(v []any) {
+		if in := kept[[2]int64{whole(v[0]), whole(v[1])}]; in != nil {
+			in.add(word(v[2]), whole(v[3]), maybe(v[4]))
+		}
+	})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	type facts struct {
+		Instruction
+	}
+	of := map[int64]facts{}
+	err = r.each(` SELECT c.id, c.isa, c."offset", c.opcode, substr(c.text, 1, 400), c.file, c.line, CASE WHEN g.kind = 'function' THEN g.short END
+		FROM c LEFT JOIN region g ON g.id = c.region_id WHERE c.id IN (`+strings.Join(ids, ", ")+`)`, func(v []any) {
+		of[whole(v[0])] = facts{Instruction{ISA: word(v[1]), Offset: maybe(v[2]), Opcode: word(v[3]), Text: word(v[4]), File: word(v[5]), Line: maybe(v[6]), Function: word(v[7])}}
+	})
+	for at, in := range kept {
+		f := of[at[1]]
+		f.Code, f.Tally = in.Code, in.Tally
+		op := f.Opcode
+		if op == "" && f.ISA != "source" {
+			op = f.Text
+		}
+		f.Class = Classify(f.ISA, op)
+		f.sort()
+		*in = f.Instruction
+	}
+	return err
+}
+
+// texts fetches the source of files that have samples.
+func (r *reader) texts() error {
+	type file struct {
+		run  int64
+		name string
+	}
+	wanted := map[file][]*Kernel{}
+	var names []string
+	known := map[string]bool{}
+	for _, k := range r.a.Kernels {
+		if k == nil {
+			continue
+		}
+		for _, l := range k.Lines {
+			f := file{k.Run, l.File}
+			if n := len(wanted[f]); l.File != "" && (n == 0 || wanted[f][n-1] != k) {
+				wanted[f] = append(wanted[f], k)
+			}
+			if l.File != "" && !known[l.File] && len(names) < 1000 {
+				known[l.File] = true
+				names = append(names, l.File)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	sort.Strings(names)
+	texts := map[file][]string{}
+	err := r.each(` SELECT run_id, file, line, min(substr(text, 1, 1000)) FROM code WHERE isa = 'source' AND line BETWEEN 1 AND `+strconv.Itoa(maxSource)+` AND text IS NOT NULL
+		AND file IN (`+literals(names)+`) GROUP BY ALL ORDER BY 1, 2, 3 LIMIT `+strconv.Itoa(maxSource), func(v []any) {
+		f := file{whole(v[0]), word(v[1])}
+		lines := texts[f]
+		for int64(len(lines)) < whole(v[2])-1 {
+			lines = append(lines, "")
+		}
+		texts[f] = append(lines, word(v[3]))
+	})
+	for f, lines := range texts {
+		for _, k := range wanted[f] {
+			k.Source(f.name, strings.Join(lines, "\n"))
+		}
+	}
+	return err
+}
+
+// finish computes shares and drops what has no samples.
+func (r *reader) finish() {
+	a := r.a
+	kept := a.Kernels[:0]
+	var repeated, uncounted int64
+	for unit, k := range a.Kernels {
+		if k == nil {
+			continue
+		}
+		k.with, k.unit, k.stalled = r.with, unit, r.stalled()
+		kept = append(kept, k)
+		k.Repeated -= k.Samples
+		repeated += k.Repeated
+		uncounted += k.Uncounted
+		all := k.Stalled()
+		k.sort()
+		for i := range k.Launches {
+			k.Launches[i].sort()
+		}
+		for i := range k.Lines {
+			k.Lines[i].sort()
+			k.Lines[i].Share = part(k.Lines[i].Stalled(), all)
+		}
+		for i := range k.Instructions {
+			k.Instructions[i].Share = part(k.Instructions[i].Stalled(), all)
+		}
+		for i := range k.Types {
+			k.Types[i].Share = part(k.Types[i].Stalled(), all)
+		}
+		k.Rest.sort()
+		k.Rest.Share, k.RestOfCode.Share = part(k.Rest.Stalled(), all), part(k.RestOfCode.Stalled(), all)
+	}
+	a.Kernels = kept
+	sort.SliceStable(a.Kernels, func(i, j int) bool { return a.Kernels[i].Stalled() > a.Kernels[j].Stalled() })
+	if repeated > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("%d samples are in the store more than once (for lines beside instructions, or for functions that code is inlined into) and count once", repeated))
+	}
+	if uncounted > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("%d rows give only the samples of cycles without an issue; all samples of these rows are not known and left out", uncounted))
+	}
+	if a.Options.View == Outermost && !r.chains && len(a.Kernels) > 0 {
+		a.Notes = append(a.Notes, "the profile does not say what code is inlined into: lines are those of the instructions")
+	}
+}
+
+// stallsLess orders rows by stalled samples, then all samples, then tie.
+func stallsLess(a, b *Tally, tie func() bool) bool {
+	if x, y := a.Stalled(), b.Stalled(); x != y {
+		return x < y
+	}
+	if a.Samples != b.Samples {
+		return a.Samples < b.Samples
+	}
+	return tie()
+}
+
+// best keeps the most stalled items and adds up the rest.
+type best[T any] struct {
+	most  int
+	less  func(a, b *T) bool
+	tally func(*T) *Tally
+	items []*T // a heap, the least of them first
+	count int  // of the rest
+	rest  Tally
+}
+
+func (b *best[T]) Len() int           { return len(b.items) }
+func (b *best[T]) Less(i, j int) bool { return b.less(b.items[i], b.items[j]) }
+func (b *best[T]) Swap(i, j int)      { b.items[i], b.items[j] = b.items[j], b.items[i] }
+func (b *best[T]) Push(x any)         { b.items = append(b.items, x.(*T)) }
+func (b *best[T]) Pop() any {
+	x := b.items[len(b.items)-1]
+	b.items = b.items[:len(b.items)-1]
+	return x
+}
+
+func (b *best[T]) put(x *T) {
+	if len(b.items) == b.most {
+		if b.less(x, b.items[0]) {
+			b.drop(x)
+			return
+		}
+		b.drop(heap.Pop(b).(*T))
+	}
+	heap.Push(b, x)
+}
+
+func (b *best[T]) drop(x *T) {
+	b.count++
+	t := *b.tally(x)
+	if len(t.Reasons) == 0 { // only the sums are known
+		b.rest.Samples += t.Samples
+		b.rest.Selected += t.Selected
+		if t.NotIssued.Valid {
+			b.rest.NotIssued = datasets.Some(b.rest.NotIssued.V + t.NotIssued.V)
+		}
+		return
+	}
+	b.rest.merge(t)
+}
+
+// sorted returns the items, the greatest first.
+func (b *best[T]) sorted() []T {
+	sort.Slice(b.items, func(i, j int) bool { return b.less(b.items[j], b.items[i]) })
+	out := make([]T, len(b.items))
+	for i, x := range b.items {
+		out[i] = *x
+	}
+	return out
+}
