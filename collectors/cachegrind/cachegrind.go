@@ -21,8 +21,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -96,19 +94,12 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 	r := &reader{in: in, out: out, functions: map[[2]string]*function{}, places: map[place][]int64{},
 		run: datasets.Run{ID: runID, Tool: "cachegrind", Format: formatName, Status: datasets.RunOK}}
 	ended := true
-	for n := 0; ; n++ {
-		if n%4096 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
-		}
-		text, line, end, err := in.Line()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for l, err := range in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
-		r.line, ended = line, end
-		s := strings.TrimSpace(string(text))
+		r.line, ended = l.Number, l.Ended
+		s := strings.TrimSpace(string(l.Text))
 		if s == "" || s[0] == '#' {
 			continue
 		}

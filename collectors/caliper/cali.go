@@ -3,8 +3,6 @@ package caliper
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -28,17 +26,11 @@ type pendingRecord struct {
 
 func parseCali(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
 	c := &caliReader{profile: newProfile(in, out, "caliper-cali"), nodes: map[int64]node{}, attrs: map[int64]*attribute{}, chains: map[int64]*resolved{}}
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
-		}
-		text, line, ended, err := in.Line()
-		if errors.Is(err, io.EOF) {
-			return c.end()
-		}
+	for l, err := range in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
+		text, line, ended := l.Text, l.Number, l.Ended
 		c.last = line
 		if len(strings.TrimSpace(string(text))) == 0 {
 			continue
@@ -56,6 +48,7 @@ func parseCali(ctx context.Context, in *collectors.Input, out *collectors.Output
 			return err
 		}
 	}
+	return c.end()
 }
 
 // record is a line, cut into its entries.

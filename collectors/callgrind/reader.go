@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -43,29 +42,23 @@ type reader struct {
 func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
 	r := &reader{profile: newProfile(out), in: in, lines: true, lastEnded: true,
 		names: map[string]map[string]string{"ob": {}, "fl": {}, "fn": {}}}
-	for n := 0; ; n++ {
-		if n%4096 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
-		}
-		text, line, ended, err := in.Line()
-		if errors.Is(err, io.EOF) {
-			return r.end()
-		}
+	for l, err := range in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
-		r.line, r.lastEnded = line, ended
-		s := strings.TrimSpace(string(text))
+		r.line, r.lastEnded = l.Number, l.Ended
+		s := strings.TrimSpace(string(l.Text))
 		if s == "" || s[0] == '#' {
 			continue
 		}
 		if err := r.read(s); err != nil {
 			return err
 		}
-		if !ended && strings.IndexByte("0123456789+-*", s[0]) < 0 { // writers of the format's subset end with costs and no line end
+		if !l.Ended && strings.IndexByte("0123456789+-*", s[0]) < 0 { // writers of the format's subset end with costs and no line end
 			return r.cut("the last line has no end: it may be cut")
 		}
 	}
+	return r.end()
 }
 
 func (r *reader) fail(column int, msg, expected, found string) error {

@@ -3,9 +3,6 @@ package gobench
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -37,31 +34,25 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 	r := &reader{in: in, out: out, regions: map[[2]string]int64{}, pieces: map[string]string{},
 		run:     datasets.Run{ID: runID, Tool: "go test", Format: formatText, Status: datasets.RunOK},
 		machine: datasets.Machine{ID: machineID}}
-	for n := 0; ; n++ {
-		if n%4096 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
-		}
-		text, line, ended, err := in.Line()
-		if errors.Is(err, io.EOF) {
-			return r.finish()
-		}
+	for l, err := range in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
-		r.line = line
-		s := string(text)
+		r.line = l.Number
+		s := string(l.Text)
 		if strings.HasPrefix(s, "{") && strings.Contains(s, `"Action"`) {
-			err = r.event(s, ended)
+			err = r.event(s, l.Ended)
 		} else {
-			err = r.text(s, ended)
+			err = r.text(s, l.Ended)
 		}
 		if err != nil {
 			return err
 		}
-		if !ended {
-			r.out.Warn(line, len(s)+1, "the last line has no end: if the file was cut, benchmarks are missing")
+		if !l.Ended {
+			r.out.Warn(l.Number, len(s)+1, "the last line has no end: if the file was cut, benchmarks are missing")
 		}
 	}
+	return r.finish()
 }
 
 // event reads a line of go test -json. Lines come in pieces: the name when a
@@ -103,9 +94,7 @@ func (r *reader) event(s string, ended bool) error {
 }
 
 func (r *reader) cut(column int) error {
-	e := r.in.Syntax(r.line, column+1, "the file ends within a line")
-	e.Expected, e.Hint = "a line end", "if the file is whole, end it with a newline; else get it again"
-	return e
+	return r.in.Cut(r.line, column, "if the file is whole, end it with a newline; else get it again")
 }
 
 var verdict = regexp.MustCompile(`^\s*--- (FAIL|SKIP): (Benchmark\S*)`)

@@ -18,9 +18,6 @@ package gprof
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -106,25 +103,17 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 	r := &reader{in: in, out: out, style: collectors.Dot, regions: map[string]int64{}, flat: map[int64]bool{},
 		run: datasets.Run{ID: runID, Tool: "gprof", Format: "gprof", Status: datasets.RunOK}}
 	known, last := false, 0
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
-		}
-		text, line, ended, err := in.Line()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for l, err := range in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
+		text, line, ended := l.Text, l.Number, l.Ended
 		last = line
 		s := strings.TrimRight(string(text), " \t")
 		before := r.at
 		err = r.take(strings.TrimLeft(s, "\f"), line)
 		if !ended && s != "" && (before != between || r.at != between) {
-			e := in.Syntax(line, len(text)+1, "the file ends within a line")
-			e.Expected, e.Hint = "a line end", "the file is cut: run gprof again"
-			return e
+			return in.Cut(line, len(text), "the file is cut: run gprof again")
 		}
 		if err != nil {
 			return err

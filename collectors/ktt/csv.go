@@ -5,9 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"strconv"
@@ -84,17 +81,11 @@ func parseCSV(ctx context.Context, in *collectors.Input, out *collectors.Output)
 	r := &csvReader{in: in, out: out, regions: map[string]int64{}}
 	run := datasets.Run{ID: runID, Tool: "ktt", Format: formatCSV, Status: datasets.RunOK}
 	delimiter := ','
-	for {
-		text, line, ended, err := in.Line()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for l, err := range in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
-		if line%4096 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
-		}
+		text, line, ended := l.Text, l.Number, l.Ended
 		r.line = line
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue

@@ -40,9 +40,6 @@ package likwid
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
@@ -137,17 +134,11 @@ func newReader(in *collectors.Input, out *collectors.Output, format string) *rea
 
 func parse(ctx context.Context, r *reader, take func(*reader, string, int) error) error {
 	last := 0
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s: %w", r.in.Name, ctx.Err())
-		}
-		text, line, ended, err := r.in.Line()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for l, err := range r.in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
+		text, line, ended := l.Text, l.Number, l.Ended
 		last = line
 		s := strings.TrimRight(string(text), " \t")
 		if rest, ok := strings.CutPrefix(s, "Setup of event "); ok {
@@ -155,9 +146,7 @@ func parse(ctx context.Context, r *reader, take func(*reader, string, int) error
 			continue
 		}
 		if !ended && s != "" {
-			e := r.in.Syntax(line, len(text)+1, "the file ends within a line")
-			e.Expected, e.Hint = "a line end", "the file is cut: get it again"
-			return e
+			return r.in.Cut(line, len(text), "the file is cut: get it again")
 		}
 		if err := take(r, s, line); err != nil {
 			return err

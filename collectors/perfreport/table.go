@@ -2,9 +2,7 @@ package perfreport
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -47,23 +45,15 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 	r := &reader{in: in, out: out, style: collectors.Dot, regions: map[[2]string]int64{}, launches: map[string]*datasets.Launch{}, metrics: map[string]bool{},
 		run: datasets.Run{ID: runID, Tool: "perf", Format: "perf-report", Status: datasets.RunOK}, machine: datasets.Machine{ID: machineID}}
 	last := 0
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
-		}
-		text, line, ended, err := in.Line()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for l, err := range in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
+		text, line, ended := l.Text, l.Number, l.Ended
 		last = line
 		s := strings.TrimRight(string(text), " \t")
 		if !ended && s != "" {
-			e := in.Syntax(line, len(text)+1, "the file ends within a line")
-			e.Expected, e.Hint = "a line end", "the file is cut: run perf report again"
-			return e
+			return in.Cut(line, len(text), "the file is cut: run perf report again")
 		}
 		if err := r.take(s, line); err != nil {
 			return err

@@ -31,9 +31,6 @@ package perfscript
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -137,26 +134,21 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 	r := &reader{in: in, out: out, periods: map[string]fixedPeriod{},
 		run: datasets.Run{ID: runID, Tool: "perf", Format: "perf-script", Status: datasets.RunOK}, machine: datasets.Machine{ID: machineID}}
 	r.tree = newTree(out)
-	for n := 0; ; n++ {
-		if n%4096 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
-		}
-		text, line, ended, err := in.Line()
-		if errors.Is(err, io.EOF) {
-			return r.end(line)
-		}
+	last := 0
+	for l, err := range in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
+		text, line, ended := l.Text, l.Number, l.Ended
+		last = line
 		if err := r.take(text, line); err != nil {
 			return err
 		}
 		if !ended && len(text) > 0 && text[len(text)-1] != ')' {
-			e := in.Syntax(line, len(text)+1, "the file ends within a line")
-			e.Expected, e.Hint = "a line end", "the file is cut: run perf script again"
-			return e
+			return in.Cut(line, len(text), "the file is cut: run perf script again")
 		}
 	}
+	return r.end(last)
 }
 
 // take reads one line.

@@ -32,9 +32,6 @@ package perfstat
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -250,22 +247,11 @@ type rowReader interface {
 
 func (r *reader) lines(ctx context.Context, rows rowReader) error {
 	last := 0
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s: %w", r.in.Name, ctx.Err())
-		}
-		text, line, ended, err := r.in.Line()
-		if errors.Is(err, io.EOF) {
-			if last == 0 {
-				e := r.in.Syntax(1, 1, "the file is empty")
-				e.Expected = "what perf stat prints"
-				return e
-			}
-			return r.finish()
-		}
+	for l, err := range r.in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
+		text, line, ended := l.Text, l.Number, l.Ended
 		last = line
 		s := strings.TrimRight(string(text), " \t")
 		switch {
@@ -285,10 +271,14 @@ func (r *reader) lines(ctx context.Context, rows rowReader) error {
 			return err
 		}
 	}
+	if last == 0 {
+		e := r.in.Syntax(1, 1, "the file is empty")
+		e.Expected = "what perf stat prints"
+		return e
+	}
+	return r.finish()
 }
 
 func (r *reader) cut(line, length int) error {
-	e := r.in.Syntax(line, length+1, "the file ends within a line")
-	e.Expected, e.Hint = "a line end", "the file is cut: get it again"
-	return e
+	return r.in.Cut(line, length, "the file is cut: get it again")
 }

@@ -2,9 +2,7 @@ package perfstat
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -26,20 +24,17 @@ func parseText(ctx context.Context, in *collectors.Input, out *collectors.Output
 	r := newReader(in, out, "perf-stat")
 	var lines []textLine
 	size, last, ended := 0, 0, true
-	for {
-		text, line, end, err := in.Line()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for l, err := range in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
+		text, line := l.Text, l.Number
 		if size += len(text); size > textLimit {
 			e := in.Syntax(line, 1, fmt.Sprintf("the text has more than %d bytes", textLimit))
 			e.Hint = "measure with perf stat -x, or -j, which are read line by line"
 			return e
 		}
-		last, ended = line, end
+		last, ended = line, l.Ended
 		lines = append(lines, textLine{strings.TrimRight(string(text), " \t"), line})
 	}
 	if last == 0 {

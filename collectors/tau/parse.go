@@ -108,9 +108,7 @@ func (p *parser) next(what string) (string, error) {
 	}
 	p.line = line
 	if !ended {
-		e := p.in.Syntax(line, len(text)+1, "the file ends within a line")
-		e.Expected, e.Hint = "a line end", "if the file is whole, end it with a newline; else get it again"
-		return "", e
+		return "", p.in.Cut(line, len(text), "if the file is whole, end it with a newline; else get it again")
 	}
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
 }

@@ -2,9 +2,7 @@ package vtune
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -51,17 +49,11 @@ type table struct {
 func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
 	t := &table{in: in, out: out, style: collectors.Dot, run: datasets.Run{ID: runID, Tool: "vtune", Format: "vtune-csv", Status: datasets.RunOK}}
 	size, last := 0, 0
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s: %w", in.Name, ctx.Err())
-		}
-		text, line, ended, err := in.Line()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for l, err := range in.Lines(ctx) {
 		if err != nil {
 			return err
 		}
+		text, line, ended := l.Text, l.Number, l.Ended
 		last = line
 		if size += len(text); size > tableLimit {
 			e := in.Syntax(line, 1, fmt.Sprintf("the table has more than %d bytes", tableLimit))
@@ -72,9 +64,7 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		switch {
 		case strings.TrimSpace(s) == "":
 			if s != "" && !ended && t.columns != nil { // the indentation of a row
-				e := in.Syntax(line, len(s)+1, "the file ends within a line")
-				e.Expected, e.Hint = "a line end", "the file is cut: write the report again"
-				return e
+				return in.Cut(line, len(s), "the file is cut: write the report again")
 			}
 			continue
 		case t.columns == nil:
