@@ -3,6 +3,7 @@ package counters_test
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -37,13 +38,68 @@ func coulomb(t *testing.T) counters.Table {
 	return table
 }
 
+// Chosen on four fifths of the configurations, fitted there, and scored on the
+// last fifth: five counters of the ensemble predict better than five random
+// ones, the five most correlated and five of LASSO's, by ridge regression.
 func TestCoulombCountersPredictTime(t *testing.T) {
-	table := coulomb(t)
-	for _, r := range []counters.Regressor{counters.Ridge, counters.Neighbours} {
-		c, err := counters.Compare(context.Background(), table, counters.CompareOptions{Regressor: r})
-		if err != nil {
-			t.Fatal(err)
+	c, err := counters.Compare(context.Background(), coulomb(t), counters.CompareOptions{Repeats: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(c)
+	best, _ := c.Way(counters.Ensemble)
+	if best.R2 < 0.95 || best.MAPE > 0.12 {
+		t.Errorf("the ensemble's counters: R2 %.3f, MAPE %.3f", best.R2, best.MAPE)
+	}
+	for _, way := range []string{counters.Random, counters.Correlated, counters.LassoLargest, counters.LassoFirst} {
+		w, ok := c.Way(way)
+		if !ok || !(best.R2 > w.R2 && best.MAPE < w.MAPE) {
+			t.Errorf("%s: R2 %.3f and MAPE %.3f, the ensemble %.3f and %.3f", way, w.R2, w.MAPE, best.R2, best.MAPE)
 		}
-		t.Log(c)
+	}
+	if r, _ := c.Way(counters.Random); r.Better < 0.95 {
+		t.Errorf("better than %.2f of the random choices", r.Better)
+	}
+	if n := len(c.Ways); n != 8 || c.Frame().Nrow() != n || c.Rows != 210 {
+		t.Errorf("%d ways, %d rows", n, c.Rows)
+	}
+	if html, _ := c.Display().Data["text/html"].(string); !strings.Contains(html, "most correlated") || !strings.Contains(html, "ridge regression") {
+		t.Errorf("HTML %s", html)
+	}
+}
+
+// Nearest neighbours take any shape. The counters are still better than random
+// ones and than the first of LASSO's path; LASSO's largest are not beaten here,
+// and the log shows by how much.
+func TestCoulombCountersAsNeighbours(t *testing.T) {
+	c, err := counters.Compare(context.Background(), coulomb(t), counters.CompareOptions{Repeats: 2, Regressor: counters.Neighbours})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(c)
+	best, _ := c.Way(counters.Ensemble)
+	for _, way := range []string{counters.Random, counters.LassoFirst, counters.Everything} {
+		if w, _ := c.Way(way); !(best.R2 > w.R2) {
+			t.Errorf("%s: R2 %.3f, the ensemble %.3f", way, w.R2, best.R2)
+		}
+	}
+}
+
+// Different seeds agree on the four counters that carry the time.
+func TestCoulombChoiceIsStable(t *testing.T) {
+	table := coulomb(t)
+	for seed := range uint64(5) {
+		r := choose(t, table, counters.Options{Seed: seed})
+		names := strings.Join(r.Names(), " ")
+		for _, n := range []string{"lts__t_sectors_op_read.sum", "smsp__inst_executed.sum", "smsp__sass_thread_inst_executed_op_fp32_pred_on.sum", "dram__sectors_read.sum"} {
+			if !strings.Contains(names, n) {
+				t.Errorf("seed %d: %s is not among %s", seed, n, names)
+			}
+		}
+		for _, d := range r.Dropped {
+			if d.Column == "Overhead" && d.Reason != "derived from time: in seconds" {
+				t.Errorf("%v", d)
+			}
+		}
 	}
 }

@@ -17,6 +17,7 @@ type Options struct {
 	K          int      // counters wanted, 5 by default
 	Members    int      // of the ensemble, 400 by default
 	Columns    float64  // part of the columns that a member is offered, 0.7 by default
+	Steps      int      // of a member at most, 2 K by default: a stand-in taken early leaves room for the counter itself
 	Best       int      // candidates among which a step draws, 3 by default
 	Seed       uint64   // equal seeds give equal results
 	Alias      float64  // |r| from which columns are copies, 0.999 by default
@@ -37,6 +38,7 @@ func (o *Options) fill() error {
 	set(&o.K, 5)
 	set(&o.Members, 400)
 	set(&o.Best, 3)
+	set(&o.Steps, 2*o.K)
 	for _, f := range []struct {
 		v *float64
 		d float64
@@ -45,8 +47,8 @@ func (o *Options) fill() error {
 			*f.v = f.d
 		}
 	}
-	if o.K < 1 || o.Members < 1 || o.Best < 1 {
-		return fmt.Errorf("choosing counters: K is %d, Members %d, Best %d: they must be positive", o.K, o.Members, o.Best)
+	if o.K < 1 || o.Members < 1 || o.Best < 1 || o.Steps < 1 {
+		return fmt.Errorf("choosing counters: K is %d, Members %d, Best %d, Steps %d: they must be positive", o.K, o.Members, o.Best, o.Steps)
 	}
 	if !(o.Columns > 0 && o.Columns <= 1) || !(o.Alias > 0 && o.Alias <= 1) || !(o.MaxMissing > 0 && o.MaxMissing < 1) {
 		return fmt.Errorf("choosing counters: Columns is %g, Alias %g, MaxMissing %g: they are parts of one", o.Columns, o.Alias, o.MaxMissing)
@@ -250,7 +252,7 @@ func (p *prepared) final(cs []Counter, k int) (order []int, adds []float64, r2 f
 				best, top = j, g
 			}
 		}
-		if best < 0 || top <= 1e-12*m.total {
+		if best < 0 || m.rss <= explained*m.total {
 			break
 		}
 		adds = append(adds, m.take(best)/m.total)

@@ -26,8 +26,8 @@ type Lasso struct {
 const (
 	penalties   = 60
 	pathEnd     = 1e-3 // the last penalty as a part of the first
-	sweeps      = 1000
-	convergence = 1e-7
+	sweeps      = 500
+	convergence = 1e-5 // of a coefficient, in standard deviations
 	lassoFolds  = 5
 )
 

@@ -337,9 +337,10 @@ func (p *prepared) group(alias float64) {
 	}
 	p.columns = p.columns[:0:0]
 	for _, l := range leaders {
-		// The one with the fewest gaps and the shortest name stands for all.
+		// The one with the fewest gaps, a known counter, with the shortest name
+		// stands for all.
 		best := slices.MinFunc(l.members, func(a, b column) int {
-			return cmp.Or(cmp.Compare(a.missing, b.missing), cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
+			return cmp.Or(cmp.Compare(a.missing, b.missing), cmp.Compare(strange(a.name), strange(b.name)), cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
 		})
 		for _, m := range l.members {
 			if m.name != best.name {
@@ -349,6 +350,18 @@ func (p *prepared) group(alias float64) {
 		slices.Sort(best.aliases)
 		p.columns = append(p.columns, best)
 	}
+}
+
+// strange is 0 for hardware counters, 1 for unknown names, 2 for what is known
+// to be a property of the kernel.
+func strange(name string) int {
+	switch Describe(name).Source {
+	case "":
+		return 1
+	case sourceTuner:
+		return 2
+	}
+	return 0
 }
 
 // sample is up to sampled rows, evenly spaced.

@@ -34,6 +34,10 @@ type pursuit struct {
 // span of those chosen.
 const negligible = 1e-6
 
+// explained is the part of the target's variance below which what is left is
+// rounding.
+const explained = 1e-9
+
 func newPursuit(columns [][]float64, y, weights []float64) *pursuit {
 	p := &pursuit{columns: columns, weights: weights, wsum: floats.Sum(weights), left: make([]float64, len(columns)), along: make([][]float64, len(columns))}
 	p.r = p.centred(y)
@@ -167,9 +171,9 @@ func (p *prepared) member(o *Options, number uint64) trace {
 	if m.total <= 0 {
 		return t
 	}
-	for len(m.chosen) < o.K {
+	for len(m.chosen) < o.Steps {
 		best := m.best(o.Best)
-		if len(best) == 0 || !significant(best[0].gain, m.rss, distinct, len(offered)) {
+		if m.rss <= explained*m.total || len(best) == 0 || !significant(best[0].gain, m.rss, distinct, len(offered)) {
 			break
 		}
 		j := draw(best, rng)
