@@ -92,9 +92,13 @@ func (e *UnknownError) Error() string {
 		return e.File + ": the file is empty"
 	}
 	if e.Written {
-		return fmt.Sprintf("%s: by its name this is source code or a document, which may quote a profile: name a format with --format if it is one all the same (%s)", e.File, names())
+		return fmt.Sprintf("%s: by its name this is source code or a document, which may quote a profile: name a format with --format if it is one all the same (`rooflab import --help` lists them)", e.File)
 	}
-	return fmt.Sprintf("%s: no format that is known here fits: name one with --format if you know it (%s)", e.File, names())
+	known := "`rooflab import --help` lists them"
+	if len(Formats()) == 0 {
+		known = names()
+	}
+	return fmt.Sprintf("%s: no format that is known here fits: name one with --format if you know it (%s)", e.File, known)
 }
 
 // Warning is something odd in a file that leaves no doubt about any value.

@@ -123,10 +123,10 @@ func (c Counts) features() []Feature {
 	add("local_bytes", int(c.Local))
 	flops := 0
 	for _, t := range slices.Sorted(maps.Keys(c.Flops)) {
-		add("flops."+t, c.Flops[t])
+		add("flop."+t, c.Flops[t])
 		flops += c.Flops[t]
 	}
-	add("flops", flops)
+	add("flop", flops) // a count: names that end in "flops" are rates
 	bytes := c.LoadBytes + c.StoreBytes
 	intensity := Feature{Name: "arithmetic_intensity", None: bytes == 0}
 	if bytes > 0 {

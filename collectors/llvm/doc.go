@@ -17,8 +17,8 @@
 //	loop_depth_max; of a loop loop_depth, innermost, latches
 //	op.NAME, group.NAME        instructions by opcode and by kind
 //	loads, stores, atomics, load_bytes, store_bytes, global_bytes, local_bytes
-//	flops, flops.TYPE          lanes count each, fma is 2
-//	arithmetic_intensity       flops / (load_bytes + store_bytes), none without bytes
+//	flop, flop.TYPE            lanes count each, fma is 2
+//	arithmetic_intensity       flop / (load_bytes + store_bytes), none without bytes
 //	calls, calls_indirect, calls_math, intrinsics, barriers
 //	branches_conditional, branches_item_dependent
 //	access.loop.PATTERN        accesses by how their address changes from one
