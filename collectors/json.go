@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sort"
+	"strconv"
 )
 
 // JSON reads JSON token by token or value by value and knows where it is.
@@ -152,4 +153,44 @@ func (j *JSON) Key() (string, error) {
 		return "", e
 	}
 	return s, nil
+}
+
+// Member is Key for an object whose members must differ: seen holds those that
+// were read, what is the object in the error for one that is there twice.
+func (j *JSON) Member(seen map[string]bool, what string) (string, error) {
+	key, err := j.Key()
+	if err != nil {
+		return "", err
+	}
+	if seen[key] {
+		e := j.Syntax(what + " has a member twice")
+		e.Found = Quote(key)
+		return "", e
+	}
+	seen[key] = true
+	return key, nil
+}
+
+// JSONText is a value that NewJSON or NewLooseJSON read as an attribute or a
+// raw value holds it: a string without quotes, everything else as JSON writes
+// it, and numbers as the file writes them.
+func JSONText(v any) string {
+	if s, ok := NotFinite(v); ok {
+		return s
+	}
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		return strconv.FormatBool(v)
+	case nil:
+		return "null"
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
 }

@@ -48,7 +48,10 @@ func TestLinesEndWithTheContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || n >= 5000 {
 		t.Errorf("after %d lines the error is %v", n, err)
 	}
-	for range in.Lines(t.Context()) {
+	for _, err := range in.Lines(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		break
 	}
 	if _, line, _, err := in.Line(); err != nil || line < 3 {

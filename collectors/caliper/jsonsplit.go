@@ -90,16 +90,10 @@ func parseJSON(ctx context.Context, in *collectors.Input, out *collectors.Output
 
 // member reads one member of the file's object.
 func (s *jsonSplit) member(ctx context.Context) error {
-	key, err := s.j.Key()
+	key, err := s.j.Member(s.seen, "the file")
 	if err != nil {
 		return err
 	}
-	if s.seen[key] {
-		e := s.j.Syntax("the file has a member twice")
-		e.Found = collectors.Quote(key)
-		return e
-	}
-	s.seen[key] = true
 	switch key {
 	case "data":
 		return s.data(ctx)

@@ -56,16 +56,10 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 }
 
 func (r *reader) member(ctx context.Context) error {
-	key, err := r.j.Key()
+	key, err := r.j.Member(r.seen, "the file")
 	if err != nil {
 		return err
 	}
-	if r.seen[key] {
-		e := r.j.Syntax("the file has a member twice")
-		e.Found = collectors.Quote(key)
-		return e
-	}
-	r.seen[key] = true
 	switch key {
 	case "context":
 		return r.context()
@@ -94,25 +88,12 @@ func (r *reader) member(ctx context.Context) error {
 	return r.attribute(0, 0, key, text(v))
 }
 
+// text is a value as an attribute holds it: null is no text.
 func text(v any) string {
-	if s, ok := collectors.NotFinite(v); ok {
-		return s
-	}
-	switch v := v.(type) {
-	case string:
-		return v
-	case json.Number:
-		return v.String()
-	case bool:
-		return strconv.FormatBool(v)
-	case nil:
+	if v == nil {
 		return ""
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(b)
+	return collectors.JSONText(v)
 }
 
 func names(m map[string]any) []string {

@@ -85,7 +85,7 @@ func atEnd(err error) bool {
 }
 
 func (c *cache) member(ctx context.Context) error {
-	key, err := c.j.Key()
+	key, err := c.j.Member(c.seen, "the file")
 	if err != nil {
 		if atEnd(err) && c.seen["cache"] {
 			c.open = true
@@ -93,12 +93,6 @@ func (c *cache) member(ctx context.Context) error {
 		}
 		return err
 	}
-	if c.seen[key] {
-		e := c.j.Syntax("the file has a member twice")
-		e.Found = collectors.Quote(key)
-		return e
-	}
-	c.seen[key] = true
 	if key == "cache" {
 		return c.entries(ctx)
 	}
@@ -108,38 +102,38 @@ func (c *cache) member(ctx context.Context) error {
 	}
 	switch key {
 	case "device_name":
-		c.machine.GPU = text(v)
+		c.machine.GPU = collectors.JSONText(v)
 	case "kernel_name":
-		c.kernel = text(v)
+		c.kernel = collectors.JSONText(v)
 	case "schema_version":
-		c.run.FormatVersion = text(v)
-		if major, _, _ := strings.Cut(text(v), "."); major != "1" {
-			return &collectors.UnsupportedError{File: c.in.Name, What: "a cache file of Kernel Tuner in schema version " + collectors.Quote(text(v)), Hint: "rooflab reads versions 1.x and files without a version"}
+		c.run.FormatVersion = collectors.JSONText(v)
+		if major, _, _ := strings.Cut(collectors.JSONText(v), "."); major != "1" {
+			return &collectors.UnsupportedError{File: c.in.Name, What: "a cache file of Kernel Tuner in schema version " + collectors.Quote(collectors.JSONText(v)), Hint: "rooflab reads versions 1.x and files without a version"}
 		}
 	case "tune_params_keys":
 		list, ok := v.([]any)
 		if !ok {
 			e := c.j.Syntax("the names of the tuning parameters are no list")
-			e.Found = collectors.Quote(text(v))
+			e.Found = collectors.Quote(collectors.JSONText(v))
 			return e
 		}
 		c.params = map[string]bool{}
 		for _, p := range list {
-			c.params[text(p)] = true
+			c.params[collectors.JSONText(p)] = true
 		}
-		return c.attribute(0, 0, key, text(v))
+		return c.attribute(0, 0, key, collectors.JSONText(v))
 	case "tune_params":
 		if params, ok := v.(map[string]any); ok {
 			for _, name := range names(params) {
-				if err := c.attribute(0, 0, "tune_params."+name, text(params[name])); err != nil {
+				if err := c.attribute(0, 0, "tune_params."+name, collectors.JSONText(params[name])); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
-		return c.attribute(0, 0, key, text(v))
+		return c.attribute(0, 0, key, collectors.JSONText(v))
 	default:
-		return c.attribute(0, 0, key, text(v))
+		return c.attribute(0, 0, key, collectors.JSONText(v))
 	}
 	return nil
 }
@@ -208,7 +202,7 @@ func (c *cache) configuration(e entry) error {
 		}
 		if isOldFailure(p.key, p.value) {
 			invalidity = "unknown"
-			err := c.out.Put(&datasets.Counter{Run: runID, Region: regionID, Launch: l.ID, Metric: p.key, Unit: "s", RawUnit: "ms", RawValue: text(p.value), Status: datasets.StatusNA})
+			err := c.out.Put(&datasets.Counter{Run: runID, Region: regionID, Launch: l.ID, Metric: p.key, Unit: "s", RawUnit: "ms", RawValue: collectors.JSONText(p.value), Status: datasets.StatusNA})
 			if err != nil {
 				return err
 			}
@@ -219,7 +213,7 @@ func (c *cache) configuration(e entry) error {
 			ok, err = c.list(l.ID, p.key, "", p.value)
 		}
 		if err == nil && !ok {
-			err = c.attribute(regionID, l.ID, p.key, text(p.value))
+			err = c.attribute(regionID, l.ID, p.key, collectors.JSONText(p.value))
 		}
 		if err != nil {
 			return err

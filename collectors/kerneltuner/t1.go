@@ -81,5 +81,5 @@ func (t *tuning) flatten(path string, v any) error {
 	case nil:
 		return nil
 	}
-	return t.attribute(regionID, 0, path, text(v))
+	return t.attribute(regionID, 0, path, collectors.JSONText(v))
 }

@@ -42,16 +42,10 @@ func parseT4(ctx context.Context, in *collectors.Input, out *collectors.Output) 
 }
 
 func (t *t4) member(ctx context.Context) error {
-	key, err := t.j.Key()
+	key, err := t.j.Member(t.seen, "the file")
 	if err != nil {
 		return err
 	}
-	if t.seen[key] {
-		e := t.j.Syntax("the file has a member twice")
-		e.Found = collectors.Quote(key)
-		return e
-	}
-	t.seen[key] = true
 	if key == "results" {
 		return t.results(ctx)
 	}
@@ -62,20 +56,20 @@ func (t *t4) member(ctx context.Context) error {
 	switch m := v.(type) {
 	case map[string]any:
 		for _, name := range names(m) {
-			if err := t.metadata(name, text(m[name])); err != nil {
+			if err := t.metadata(name, collectors.JSONText(m[name])); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if key == "schema_version" {
-		t.run.FormatVersion = text(v)
-		if major, _, _ := strings.Cut(text(v), "."); major != "1" {
-			return &collectors.UnsupportedError{File: t.in.Name, What: "a file of the T4 schema in version " + collectors.Quote(text(v)), Hint: "rooflab reads versions 1.x"}
+		t.run.FormatVersion = collectors.JSONText(v)
+		if major, _, _ := strings.Cut(collectors.JSONText(v), "."); major != "1" {
+			return &collectors.UnsupportedError{File: t.in.Name, What: "a file of the T4 schema in version " + collectors.Quote(collectors.JSONText(v)), Hint: "rooflab reads versions 1.x"}
 		}
 		return nil
 	}
-	return t.attribute(0, 0, key, text(v))
+	return t.attribute(0, 0, key, collectors.JSONText(v))
 }
 
 // metadata keeps what KTT says besides the results.
@@ -151,7 +145,7 @@ func (t *t4) result(ps []pair) error {
 		case "correctness":
 			_, _, err = t.counter(l.ID, p.key, "", "", p.value)
 		default:
-			err = t.attribute(regionID, l.ID, p.key, text(p.value))
+			err = t.attribute(regionID, l.ID, p.key, collectors.JSONText(p.value))
 		}
 		if err != nil {
 			return err
@@ -205,14 +199,14 @@ func (t *t4) time(l *datasets.Launch, metric, instance, unit string, v any, inva
 		if unit == "" {
 			raw, base = "", collectors.Unit{}
 		}
-		return datasets.Null[float64]{}, t.out.Put(&datasets.Counter{Run: runID, Region: regionID, Launch: l.ID, Metric: metric, Instance: instance, Unit: base.Base, RawUnit: raw, RawValue: text(v), Status: datasets.StatusNA})
+		return datasets.Null[float64]{}, t.out.Put(&datasets.Counter{Run: runID, Region: regionID, Launch: l.ID, Metric: metric, Instance: instance, Unit: base.Base, RawUnit: raw, RawValue: collectors.JSONText(v), Status: datasets.StatusNA})
 	}
 	if unit == "" {
 		unit = noUnit // the units of a cache file's names are not those of this file
 	}
 	value, ok, err := t.counter(l.ID, metric, instance, unit, v)
 	if err == nil && !ok {
-		err = t.attribute(regionID, l.ID, metric, text(v))
+		err = t.attribute(regionID, l.ID, metric, collectors.JSONText(v))
 	}
 	return value, err
 }
@@ -275,7 +269,7 @@ func (t *t4) measurements(l *datasets.Launch, v any, unit, invalidity string) er
 			ok, err = t.list(l.ID, name, written, value)
 		}
 		if err == nil && !ok {
-			err = t.attribute(regionID, l.ID, name, text(value))
+			err = t.attribute(regionID, l.ID, name, collectors.JSONText(value))
 		}
 		if err != nil {
 			return err
@@ -288,7 +282,7 @@ func (t *t4) measurements(l *datasets.Launch, v any, unit, invalidity string) er
 func (t *t4) compilation(l *datasets.Launch, v any) error {
 	m, ok := v.(map[string]any)
 	if !ok {
-		return t.attribute(regionID, l.ID, "compilation_data", text(v))
+		return t.attribute(regionID, l.ID, "compilation_data", collectors.JSONText(v))
 	}
 	for _, name := range names(m) {
 		if size, ok := m[name].(map[string]any); ok && name == "local_size" {
@@ -309,7 +303,7 @@ func (t *t4) compilation(l *datasets.Launch, v any) error {
 			}
 			continue
 		}
-		if err := t.attribute(regionID, l.ID, name, text(m[name])); err != nil {
+		if err := t.attribute(regionID, l.ID, name, collectors.JSONText(m[name])); err != nil {
 			return err
 		}
 	}

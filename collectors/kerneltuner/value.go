@@ -2,7 +2,6 @@ package kerneltuner
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -49,16 +48,10 @@ func (t *tuning) pairs(what string) ([]pair, error) {
 	var ps []pair
 	seen := map[string]bool{}
 	for t.j.More() {
-		key, err := t.j.Key()
+		key, err := t.j.Member(seen, what)
 		if err != nil {
 			return nil, err
 		}
-		if seen[key] {
-			e := t.j.Syntax(what + " has a member twice")
-			e.Found = collectors.Quote(key)
-			return nil, e
-		}
-		seen[key] = true
 		var v any
 		if err := t.j.Decode(&v); err != nil {
 			return nil, t.j.Wrap(err)
@@ -66,28 +59,6 @@ func (t *tuning) pairs(what string) ([]pair, error) {
 		ps = append(ps, pair{key, v})
 	}
 	return ps, t.j.Delim('}', what)
-}
-
-// text is a JSON value as an attribute holds it.
-func text(v any) string {
-	if s, ok := collectors.NotFinite(v); ok {
-		return s
-	}
-	switch v := v.(type) {
-	case string:
-		return v
-	case json.Number:
-		return v.String()
-	case bool:
-		return strconv.FormatBool(v)
-	case nil:
-		return "null"
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(b)
 }
 
 // units of the numbers that Kernel Tuner and its observers write.
@@ -138,7 +109,7 @@ const oldFailure = 1e20
 // counter emits one number; ok is false where there is none.
 func (t *tuning) counter(launch int64, metric, instance, written string, v any) (value datasets.Null[float64], ok bool, err error) {
 	raw, base := unitOf(metric, written)
-	c := datasets.Counter{Run: runID, Region: regionID, Launch: launch, Metric: metric, Instance: instance, Unit: base.Base, RawUnit: raw, RawValue: text(v), Status: datasets.StatusNA}
+	c := datasets.Counter{Run: runID, Region: regionID, Launch: launch, Metric: metric, Instance: instance, Unit: base.Base, RawUnit: raw, RawValue: collectors.JSONText(v), Status: datasets.StatusNA}
 	switch v := v.(type) {
 	case json.Number:
 		n, err := base.Scale(v.String(), collectors.Dot)
@@ -188,12 +159,12 @@ func (t *tuning) attribute(region, launch int64, name, value string) error {
 func (t *tuning) parameter(l *datasets.Launch, name string, v any) error {
 	for i, n := range []string{"block_size_x", "block_size_y", "block_size_z"} {
 		if name == n {
-			if size, err := strconv.ParseInt(text(v), 10, 64); err == nil && size > 0 {
+			if size, err := strconv.ParseInt(collectors.JSONText(v), 10, 64); err == nil && size > 0 {
 				l.Block[i] = datasets.Some(size)
 			}
 		}
 	}
-	return t.attribute(regionID, l.ID, name, text(v))
+	return t.attribute(regionID, l.ID, name, collectors.JSONText(v))
 }
 
 // launch returns the launch of the next configuration.

@@ -70,16 +70,10 @@ func parseJSON(ctx context.Context, in *collectors.Input, out *collectors.Output
 }
 
 func (r *jsonReader) member(ctx context.Context) error {
-	key, err := r.j.Key()
+	key, err := r.j.Member(r.seen, "the file")
 	if err != nil {
 		return err
 	}
-	if r.seen[key] {
-		e := r.j.Syntax("the file has a member twice")
-		e.Found = collectors.Quote(key)
-		return e
-	}
-	r.seen[key] = true
 	switch key {
 	case "Metadata":
 		return r.metadata()
