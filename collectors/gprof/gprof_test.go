@@ -178,11 +178,7 @@ func TestDamagedTextsAreRefusedWithTheirPlace(t *testing.T) {
 		"cut in graph":  {"index % time    self  children    called     name\n[1]     70.0    0.00    0.70                 main [1]\n", 3, 1, "ends within an entry"},
 		"odd in callee": {"index % time    self  children    called     name\n[1]     70.0    0.00    0.70                 main [1]\n    x [2]\n", 3, 1, "callee"},
 	} {
-		_, err := parsertest.Parse("gprof", "f", c.text)
-		var e *collectors.SyntaxError
-		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.col || !strings.Contains(e.Error(), c.msg) {
-			t.Errorf("%s: the error is %v, want %d:%d %s", name, err, c.line, c.col, c.msg)
-		}
+		parsertest.Refused(t, "gprof", name, c.text, c.line, c.col, c.msg)
 	}
 }
 

@@ -154,11 +154,7 @@ func TestErrors(t *testing.T) {
 		{"ktt-csv", "Kernel name,Computation duration (us),A\nk,1,12", 2, 7, "ends within a row"},
 		{"ktt-csv", "Kernel,A\n", 1, 1, "no kernel or no duration"},
 	} {
-		_, err := parsertest.Parse(c.format, "p", c.text)
-		var e *collectors.SyntaxError
-		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.column || !strings.Contains(e.Error(), c.msg) {
-			t.Errorf("%s: %v, want %q in %d:%d", c.text, err, c.msg, c.line, c.column)
-		}
+		parsertest.Refused(t, c.format, "p", c.text, c.line, c.column, c.msg)
 	}
 	var u *collectors.UnsupportedError
 	if _, err := parsertest.Parse("ktt-xml", "p", ""); !errors.As(err, &u) {

@@ -224,11 +224,7 @@ func TestDamagedFilesAreRefusedWithTheirPlace(t *testing.T) {
 		"timeline":       {"likwid-csv", "# HWThreads,0\n# GID,MetricsCount,CpuCount,Total runtime [s],CPI\n1,1,1,0.5\n", 3, 1, "another number of values"},
 		"drawn, not end": {"likwid-text", "Group 1: MEM\n+---+---+---+\n| Event | Counter | HWThread 0 |\n+---+---+---+\n| A | PMC0 | 1 |\n", 6, 1, "ends within a table"},
 	} {
-		_, err := parsertest.Parse(c.format, "f", c.text)
-		var e *collectors.SyntaxError
-		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.col || !strings.Contains(e.Error(), c.msg) {
-			t.Errorf("%s: the error is %v, want %d:%d %s", name, err, c.line, c.col, c.msg)
-		}
+		parsertest.Refused(t, c.format, name, c.text, c.line, c.col, c.msg)
 	}
 }
 

@@ -1,7 +1,6 @@
 package papi_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -126,11 +125,7 @@ func TestDamagedFilesAreRefusedWithTheirPlace(t *testing.T) {
 		"cut":            {six[:60], 1, 61, "the file ends within a JSON value"},
 		"more":           {"{\"threads\":[]} {}", 1, 17, "something follows"},
 	} {
-		_, err := parsertest.Parse("papi-json", "f", c.text)
-		var e *collectors.SyntaxError
-		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.col || !strings.Contains(e.Error(), c.msg) {
-			t.Errorf("%s: the error is %v, want %d:%d %s", name, err, c.line, c.col, c.msg)
-		}
+		parsertest.Refused(t, "papi-json", name, c.text, c.line, c.col, c.msg)
 	}
 	deep := strings.Repeat("[", 100000)
 	if _, err := parsertest.Parse("papi-json", "f", deep); err == nil || !strings.Contains(err.Error(), "nested too deeply") {

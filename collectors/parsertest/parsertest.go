@@ -131,6 +131,24 @@ func MustParse(t testing.TB, format, name, content string) *Records {
 	return recs
 }
 
+// Refused reads content that is wrong and fails the test unless the format
+// says so with a SyntaxError at a place, whose text holds msg. name is the
+// file's, and tells the case apart from others.
+func Refused(t testing.TB, format, name, content string, line, column int, msg string) {
+	t.Helper()
+	_, err := Parse(format, name, content)
+	var e *collectors.SyntaxError
+	if !errors.As(err, &e) {
+		t.Errorf("%s: the error of %.200q is %v, want %d:%d %s", name, content, err, line, column, msg)
+		return
+	}
+	bare := *e
+	bare.File = "" // msg must not be found there
+	if e.Line != line || e.Column != column || !strings.Contains(bare.Error(), msg) {
+		t.Errorf("%s: the error of %.200q is %v, want %d:%d %s", name, content, err, line, column, msg)
+	}
+}
+
 // CheckReferences fails the test where a record refers to none, or has the id
 // of another.
 func CheckReferences(t testing.TB, r *Records) {

@@ -180,11 +180,7 @@ func TestDamagedReportsAreRefusedWithTheirPlace(t *testing.T) {
 		"no number": {"# Overhead  Samples  Symbol\n# ........  .......  ......\n    67.31%  7x       [.] leaf\n", 3, 13, "Samples is no number"},
 		"cut":       {"# Overhead  Symbol\n# ........  ......\n    67.31%  [.] le", 3, 19, "ends within a line"},
 	} {
-		_, err := parsertest.Parse("perf-report", "f", c.text)
-		var e *collectors.SyntaxError
-		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.col || !strings.Contains(e.Error(), c.msg) {
-			t.Errorf("%s: the error is %v, want %d:%d %s", name, err, c.line, c.col, c.msg)
-		}
+		parsertest.Refused(t, "perf-report", name, c.text, c.line, c.col, c.msg)
 	}
 }
 

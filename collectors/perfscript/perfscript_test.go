@@ -1,7 +1,6 @@
 package perfscript_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -264,11 +263,7 @@ func TestBrokenTextIsRefusedWithItsPlace(t *testing.T) {
 		"cut":            {"w 1 1.5: 10 cycles: \n\t 126f wor", 2, 11, "the file ends within a line"},
 		"cut in a title": {"w 1 1.5: 10 cycles: \n\t 126f work (/w)\n\nw 1 1.6: 1", 4, 1, "neither a sample nor a frame"},
 	} {
-		_, err := parsertest.Parse("perf-script", "f", c.text)
-		var e *collectors.SyntaxError
-		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.col || !strings.Contains(e.Error(), c.msg) {
-			t.Errorf("%s: the error is %v, want %d:%d %s", name, err, c.line, c.col, c.msg)
-		}
+		parsertest.Refused(t, "perf-script", name, c.text, c.line, c.col, c.msg)
 	}
 }
 

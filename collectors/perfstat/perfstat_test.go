@@ -1,7 +1,6 @@
 package perfstat_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -344,11 +343,7 @@ func TestDamagedFilesAreRefusedWithTheirPlace(t *testing.T) {
 		"text cut":         {"perf-stat", " Performance counter stats for 'a':\n\n 5 faults\n", 4, 1, "ends before the time"},
 		"text damaged":     {"perf-stat", " Performance counter stats for 'a':\n\n 5 faults\n?? faults\n", 4, 1, "no count of an event"},
 	} {
-		_, err := parsertest.Parse(c.format, "f", c.text)
-		var e *collectors.SyntaxError
-		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.col || !strings.Contains(e.Error(), c.msg) {
-			t.Errorf("%s: the error is %v, want %d:%d %s", name, err, c.line, c.col, c.msg)
-		}
+		parsertest.Refused(t, c.format, name, c.text, c.line, c.col, c.msg)
 	}
 }
 

@@ -1,11 +1,9 @@
 package published_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
-	"github.com/rooflab/rooflab/collectors"
 	"github.com/rooflab/rooflab/collectors/parsertest"
 	_ "github.com/rooflab/rooflab/collectors/published"
 	"github.com/rooflab/rooflab/datasets"
@@ -177,11 +175,7 @@ func TestFaultsHaveAPlace(t *testing.T) {
 		"cut sources":         {"gpuflopbench-sources", `{"a-cuda": {"main.cu": ["__global__ void f(`, 1, 44, "the file ends within a JSON value"},
 		"a text for a number": {"neusight-device", `{"Device": "X", "Mem_Bw": "fast", "SingleFLOPs": 1}`, 1, 52, `the value of "Mem_Bw": expected a number, found`},
 	} {
-		_, err := parsertest.Parse(c.format, "f", c.content)
-		var e *collectors.SyntaxError
-		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.column || !strings.Contains(e.Error(), c.msg) {
-			t.Errorf("%s: %v, want %d:%d: %s", name, err, c.line, c.column, c.msg)
-		}
+		parsertest.Refused(t, c.format, name, c.content, c.line, c.column, c.msg)
 	}
 }
 

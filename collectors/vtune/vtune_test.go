@@ -170,11 +170,7 @@ func TestBrokenTablesAreRefusedWithTheirPlace(t *testing.T) {
 		"cut":            {title + "f,1.0,m\ng,1.", 3, 5, "the file ends within a row"},
 		"titles twice":   {"Function,CPU Time,CPU Time\n", 1, 19, "two columns of the same title"},
 	} {
-		_, err := parsertest.Parse("vtune-csv", "f", c.text)
-		var e *collectors.SyntaxError
-		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.col || !strings.Contains(e.Error(), c.msg) {
-			t.Errorf("%s: the error is %v, want %d:%d %s", name, err, c.line, c.col, c.msg)
-		}
+		parsertest.Refused(t, "vtune-csv", name, c.text, c.line, c.col, c.msg)
 	}
 }
 
