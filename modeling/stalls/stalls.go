@@ -57,20 +57,22 @@ type Options struct {
 	View     View
 	// Lines, Instructions and Launches are how many of each are kept per
 	// kernel, the most stalled first (launches: in their order). The others are
-	// added up in Rest. 0 is 5000, 1000 and 1000; fewer than 100 lines are 100.
+	// added up in Rest. 0 is 10,000, 2,000 and 10,000 shared by all kernels, but
+	// at least 100, 20 and 20 each. Fewer than 100 lines are 100.
 	Lines, Instructions, Launches int
 }
 
-func (o Options) filled() Options {
-	set := func(v *int, n int) {
+// filled are the options with their defaults for so many kernels.
+func (o Options) filled(kernels int) Options {
+	set := func(v *int, all, least int) {
 		if *v <= 0 {
-			*v = n
+			*v = max(all/max(kernels, 1), least)
 		}
 	}
-	set(&o.Lines, 5000)
+	set(&o.Lines, 10_000, 100)
 	o.Lines = max(o.Lines, 100) // what a Digest must not lose
-	set(&o.Instructions, 1000)
-	set(&o.Launches, 1000)
+	set(&o.Instructions, 2000, 20)
+	set(&o.Launches, 10_000, 20)
 	if o.Dominant <= 0 {
 		o.Dominant = DefaultDominant
 	}
@@ -254,7 +256,6 @@ type Kernel struct {
 
 	sources  map[string][]string // by file, from line 1
 	dominant float64
-	view     View
 	with     string // the query that all numbers are of, and what picks the kernel there
 	unit     int
 	stalled  string

@@ -20,7 +20,7 @@ const maxSource = 200_000
 // FromStore analyses the PC samples of kernels. The store adds them up, so
 // that memory grows with lines and kept instructions and not with samples.
 func FromStore(ctx context.Context, s *datasets.Store, opt Options) (*Analysis, error) {
-	r := &reader{ctx: ctx, s: s, a: &Analysis{Options: opt.filled()}, skip: map[string]bool{}}
+	r := &reader{ctx: ctx, s: s, a: &Analysis{Options: opt}, skip: map[string]bool{}}
 	if opt.View != Innermost && opt.View != Outermost {
 		return nil, fmt.Errorf("analysing stalls: no view %d: there are stalls.Innermost and stalls.Outermost", int(opt.View))
 	}
@@ -70,6 +70,12 @@ func maybe(v any) datasets.Null[int64] {
 	return datasets.Null[int64]{V: n, Valid: ok}
 }
 
+// digits is how long a number is as text; to make the text would take longer
+// than all the rest.
+func digits(column string) string {
+	return "CASE WHEN " + column + " IS NULL THEN 0 WHEN " + column + " < 10 THEN 1 ELSE 1 + floor(log10(" + column + "))::BIGINT END"
+}
+
 // kernels finds the kernels that have samples, and how much there is of them.
 func (r *reader) kernels() error {
 	o := r.a.Options
@@ -96,13 +102,13 @@ func (r *reader) kernels() error {
 	reasons := map[string]bool{}
 	err := r.each(` SELECT unit, any_value(run), min(short), any_value(raw), min(launch), count(*), sum(samples)::BIGINT, sum(bytes)::BIGINT, reason,
 		count(*) FILTER (WHERE samples IS NULL) FROM
-		(SELECT u.*, p.reason, p.samples, length(p.code_id::VARCHAR) + strlen(p.reason) + length(coalesce(p.samples::VARCHAR, '')) + length(coalesce(p.not_issued::VARCHAR, '')) + 4 AS bytes
+		(SELECT u.*, p.reason, p.samples, `+digits("p.code_id")+` + strlen(p.reason) + `+digits("p.samples")+` + `+digits("p.not_issued")+` + 4 AS bytes
 			FROM pc_sample p JOIN u ON u.launch = p.launch_id)
 		GROUP BY unit, reason ORDER BY unit, reason`, func(v []any) {
 		id := whole(v[0])
 		k := units[id]
 		if k == nil {
-			k = &Kernel{Run: whole(v[1]), Name: word(v[2]), Raw: word(v[3]), dominant: o.Dominant, view: o.View, sources: map[string][]string{}}
+			k = &Kernel{Run: whole(v[1]), Name: word(v[2]), Raw: word(v[3]), sources: map[string][]string{}}
 			if o.ByLaunch {
 				k.Launch = whole(v[4])
 			}
@@ -138,6 +144,7 @@ func (r *reader) kernels() error {
 		}
 	}
 	sort.Strings(r.issued)
+	r.a.Options = o.filled(len(order))
 	// Units are numbered among all launches; those with samples keep their number.
 	if n := len(order); n > 0 {
 		r.a.Kernels = make([]*Kernel, order[n-1]+1)
@@ -476,6 +483,7 @@ func (r *reader) finish() {
 		if k == nil {
 			continue
 		}
+		k.dominant = a.Options.Dominant
 		k.with, k.unit, k.stalled = r.with, unit, r.stalled()
 		kept = append(kept, k)
 		k.Repeated -= k.Samples

@@ -1,0 +1,169 @@
+package stalls_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rooflab/rooflab/datasets"
+	"github.com/rooflab/rooflab/modeling/stalls"
+)
+
+// checkEvidence looks up the numbers of a digest in the store.
+func checkEvidence(t *testing.T, s *datasets.Store, d stalls.Digest, least int) {
+	t.Helper()
+	checked := 0
+	for _, st := range d.Statements {
+		if got, ok := d.Find(st.ID); !ok || got.Text != st.Text || !strings.Contains(d.Text, st.ID+" "+st.Text+"\n") || len(st.Evidence) == 0 {
+			t.Errorf("statement %s: %q, %d pieces of evidence", st.ID, st.Text, len(st.Evidence))
+		}
+		for _, e := range st.Evidence {
+			if e.Share != float64(e.Samples)/float64(e.Of) || e.Run == 0 || e.Kernel == "" || len(e.Launches) == 0 {
+				t.Errorf("%s: %+v", st.ID, e)
+			}
+			if e.Kind == stalls.OfType {
+				continue
+			}
+			rows, err := s.Rows(t.Context(), e.Query())
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", st.ID, err, e.Query())
+			}
+			if !rows.Next() || rows.Values()[0] != e.Samples {
+				t.Errorf("%s: %d samples; the store has %v", st.ID, e.Samples, rows.Values())
+			}
+			rows.Close()
+			checked++
+		}
+	}
+	if checked < least {
+		t.Errorf("%d pieces of evidence", checked)
+	}
+}
+
+// Of tables from 30,000 rows on, one kernel and several, the digest is a
+// thousandth and keeps all lines that hold 5 % or more of the stalls. Which
+// these are is counted from the records.
+func TestDigestIsAThousandthAndKeepsHotLines(t *testing.T) {
+	for _, tt := range []struct {
+		kernels, codes, launches int
+		seed                     uint64
+	}{{1, 9000, 2, 1}, {1, 2500, 6, 2}, {3, 3000, 4, 3}} {
+		records := generated(tt.seed, tt.kernels, tt.codes, tt.launches)
+		// A line of a fifth, one of 6 %, one just above and one just below 5 %,
+		// of the first kernel.
+		var all int64
+		for _, r := range records {
+			if s, ok := r.(*datasets.PCSample); ok && s.Reason != "selected" {
+				all += s.Samples.V
+			}
+		}
+		for i, share := range []float64{0.2, 0.06, 0.0501, 0.0499} {
+			c := sass(int64(1_000_000+i), "LDG", "/src/hot.cu", int64(100+i))
+			records = append(records, c, sample(1, c.ID, "long_scoreboard", int64(share/(1-0.36)*float64(all)), 0))
+		}
+		lineOf, stalled := map[int64]string{}, map[string]int64{}
+		all = 0
+		raw := 0
+		for _, r := range records {
+			if c, ok := r.(*datasets.Code); ok {
+				lineOf[c.ID] = fmt.Sprintf("%d %s:%d", c.Region, c.File, c.Line.V)
+			}
+		}
+		for _, r := range records {
+			s, ok := r.(*datasets.PCSample)
+			if !ok {
+				continue
+			}
+			raw += len(fmt.Sprintf("%d,%s,%d,%d\n", s.Code, s.Reason, s.Samples.V, s.NotIssued.V))
+			if s.Reason != "selected" {
+				stalled[lineOf[s.Code]] += s.Samples.V
+				all += s.Samples.V
+			}
+		}
+		st := store(t, records...)
+		d, err := analysis(t, st, stalls.Options{}).Digest(stalls.DigestOptions{Bytes: 8000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.RawBytes != int64(raw) {
+			t.Errorf("raw: %d bytes, as CSV %d", d.RawBytes, raw)
+		}
+		if d.Reduction() < 0.999 || d.Bytes > 8000 || d.Bytes != len(d.Text) {
+			t.Errorf("%d bytes of %d: %.4f", d.Bytes, d.RawBytes, d.Reduction())
+		}
+		kept := map[string]bool{}
+		for _, s := range d.Statements {
+			if e := s.Evidence[0]; e.Kind == stalls.OfLine {
+				kept[fmt.Sprintf("%c %s:%d", e.Kernel[6]+1, e.File, e.Line.V)] = true
+			}
+		}
+		hot := 0
+		for line, v := range stalled {
+			if float64(v)/float64(all) >= 0.05 {
+				hot++
+				if !kept[line] {
+					t.Errorf("%+v: line %s with %.3f of the stalls is lost", tt, line, float64(v)/float64(all))
+				}
+			}
+		}
+		if hot < 3 {
+			t.Errorf("%+v: %d hot lines", tt, hot)
+		}
+		checkEvidence(t, st, d, 8)
+	}
+}
+
+func TestDigestKeepsToItsBudget(t *testing.T) {
+	a := analysis(t, store(t, generated(21, 2, 400, 1)...), stalls.Options{})
+	words := func(s string) int { return len(strings.Fields(s)) }
+	last := 0
+	for _, bytes := range []int{900, 1500, 3000, 6000} {
+		d, err := a.Digest(stalls.DigestOptions{Bytes: bytes, Reduction: 0.01})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Bytes > bytes || d.Bytes < last {
+			t.Errorf("%d bytes of %d, %d before", d.Bytes, bytes, last)
+		}
+		last = d.Bytes
+	}
+	for _, tokens := range []int{150, 400} {
+		d, err := a.Digest(stalls.DigestOptions{Tokens: tokens, Count: words, Reduction: 0.01})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Tokens > tokens || d.Tokens != words(d.Text) {
+			t.Errorf("%d tokens of %d", d.Tokens, tokens)
+		}
+	}
+	_, err := a.Digest(stalls.DigestOptions{Bytes: 100})
+	var budget *stalls.BudgetError
+	if !errors.As(err, &budget) || budget.Bytes <= 100 {
+		t.Fatalf("%v", err)
+	}
+	if d, err := a.Digest(stalls.DigestOptions{Bytes: budget.Bytes}); err != nil || d.Bytes != budget.Bytes {
+		t.Errorf("what it asks for is not what it needs: %v, %d bytes", err, d.Bytes)
+	}
+}
+
+// Text of a profile cannot break the lines of a digest.
+func TestDigestTakesHostileText(t *testing.T) {
+	k := kernel(1, "k\nS1 kernel fake")
+	src := &datasets.Code{ID: 2, Run: 1, Region: 1, ISA: "source", File: "a\n.cu", Line: n(1), Text: "x;\r\nS9 fake 99 %\x1b[2J" + strings.Repeat("y", 5000)}
+	s := store(t, k, launch(1, 1), sass(1, "LDG\nS8", "a\n.cu", 1), src, sample(1, 1, "wait", 10, 0))
+	a := analysis(t, s, stalls.Options{})
+	d, err := a.Digest(stalls.DigestOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(d.Text) {
+		if strings.HasPrefix(line, "S9 fake") || strings.HasPrefix(line, "S8") || strings.Contains(line, "\x1b") || len(line) > 700 {
+			t.Errorf("%q", line)
+		}
+	}
+	if strings.Contains(a.Kernels[0].Listing(), "\x1b") || strings.Contains(a.Kernels[0].HTML(), "\x1b") {
+		t.Error("an escape sequence gets through")
+	}
+	checkEvidence(t, s, d, 3)
+}
