@@ -35,14 +35,19 @@ func (m *Model) Formula() string {
 	return strings.TrimSpace(b.String() + " " + unit)
 }
 
-// Growth is the leading part of the model as text, "1" for a constant.
+// Growth is the leading part of the model as text: "1" for a constant, and
+// "1 + p^-1" for what falls towards one.
 func (m *Model) Growth() string {
 	var parts []string
 	for _, t := range m.Leading() {
 		parts = append(parts, t.Text(m.Parameters))
 	}
-	if len(parts) == 0 {
-		return "1"
+	if len(parts) > 0 {
+		return strings.Join(parts, " + ")
+	}
+	parts = []string{"1"}
+	for _, t := range m.Terms[1:] {
+		parts = append(parts, t.Text(m.Parameters))
 	}
 	return strings.Join(parts, " + ")
 }
