@@ -114,15 +114,15 @@ var (
 
 // group begins a group of likwid-mpirun, whose tables come next.
 func (r *reader) group(number string, line int) (bool, error) {
-	if _, err := atoi(number); err != nil {
-		return false, nil
+	if _, err := atoi(number); err == nil {
+		if err := r.close(line); err != nil {
+			return true, err
+		}
+		r.drawn = title{region: r.old, group: strings.TrimSpace(number), rows: -1}
+		r.again(r.drawn)
+		return true, nil
 	}
-	if err := r.close(line); err != nil {
-		return true, err
-	}
-	r.drawn = title{region: r.old, group: strings.TrimSpace(number), rows: -1}
-	r.again(r.drawn)
-	return true, nil
+	return false, nil
 }
 
 func newReader(in *collectors.Input, out *collectors.Output, format string) *reader {
