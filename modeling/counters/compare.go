@@ -139,6 +139,10 @@ func Compare(ctx context.Context, t Table, o CompareOptions) (*Comparison, error
 	return c, nil
 }
 
+// farthest is the standard deviations at which predictors of unseen rows are
+// held.
+const farthest = 10
+
 // fold chooses and scores on one split.
 func (o *CompareOptions) fold(ctx context.Context, t Table, f split.Split, tally *tally, repeat int) error {
 	train := t.Rows(f.Train)
@@ -171,7 +175,8 @@ func (o *CompareOptions) fold(ctx context.Context, t Table, f split.Split, tally
 		x := make([]float64, len(chosen))
 		for i, r := range f.Test {
 			for k, j := range chosen {
-				x[k] = p.columns[j].scale.of(t.Columns[index[p.columns[j].name]][r])
+				z := p.columns[j].scale.of(t.Columns[index[p.columns[j].name]][r])
+				x[k] = math.Max(-farthest, math.Min(farthest, z)) // a zero where training had none is log 0
 			}
 			z[i] = predict(x)
 		}

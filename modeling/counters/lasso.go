@@ -134,22 +134,37 @@ func (p *prepared) descend(ctx context.Context, rows []int, path []float64) ([]l
 		floats.AddConst(-mean[j], x[j])
 		square[j] = floats.Dot(x[j], x[j]) / n
 	}
-	r := pick(p.y, rows)
-	ymean := floats.Sum(r) / n
-	floats.AddConst(-ymean, r)
+	y := pick(p.y, rows)
+	ymean := floats.Sum(y) / n
+	floats.AddConst(-ymean, y)
+	// g are the columns' products with the residual. A change of a weight
+	// changes them by a column of the covariance, which is computed when the
+	// weight first leaves zero (Friedman, Hastie and Tibshirani 2010, 2.2).
+	g := make([]float64, len(x))
+	for j := range x {
+		g[j] = floats.Dot(x[j], y) / n
+	}
+	covariance := make([][]float64, len(x))
 	w := make([]float64, len(x))
 	active := make([]int, 0, len(x))
 	step := func(j int, penalty float64) float64 {
 		if square[j] < 1e-12 {
 			return 0
 		}
-		rho := floats.Dot(x[j], r)/n + square[j]*w[j]
+		rho := g[j] + square[j]*w[j]
 		fresh := math.Copysign(math.Max(math.Abs(rho)-penalty, 0), rho) / square[j]
 		d := fresh - w[j]
-		if d != 0 {
-			floats.AddScaled(r, -d, x[j])
-			w[j] = fresh
+		if d == 0 {
+			return 0
 		}
+		if covariance[j] == nil {
+			covariance[j] = make([]float64, len(x))
+			for k := range x {
+				covariance[j][k] = floats.Dot(x[j], x[k]) / n
+			}
+		}
+		floats.AddScaled(g, -d, covariance[j])
+		w[j] = fresh
 		return math.Abs(d)
 	}
 	var out []linear

@@ -152,3 +152,38 @@ func TestResultsShowThemselves(t *testing.T) {
 		t.Errorf("%d chosen", chosen)
 	}
 }
+
+// A row with a zero where the training rows have none does not spoil the
+// comparison, and equal seeds give equal tables.
+func TestComparisonTakesZerosAndRepeats(t *testing.T) {
+	table := planted(7, 120)
+	table.Columns[0][17] = 0 // bytes
+	o := counters.CompareOptions{Options: counters.Options{K: 3, Members: 20, Seed: 3}, Folds: 3, Repeats: 1, Draws: 5}
+	for _, r := range []counters.Regressor{counters.Ridge, counters.Neighbours} {
+		o.Regressor = r
+		calls := 0
+		o.Progress = func(done, total int) {
+			if calls++; done != calls || total != 3 {
+				t.Errorf("%d of %d at call %d", done, total, calls)
+			}
+		}
+		a, err := counters.Compare(t.Context(), table, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range a.Ways {
+			if math.IsNaN(w.R2) || math.IsInf(w.R2, 0) || math.IsNaN(w.MAPE) {
+				t.Errorf("%s, %s: %+v", r, w.Way, w)
+			}
+		}
+		o.Progress = nil
+		b, err := counters.Compare(t.Context(), table, o)
+		if err != nil || a.String() != b.String() {
+			t.Errorf("equal seeds, %v:\n%s\n%s", err, a, b)
+		}
+		best, _ := a.Way(counters.Ensemble)
+		if random, _ := a.Way(counters.Random); !(best.R2 > random.R2) {
+			t.Errorf("%s", a)
+		}
+	}
+}
