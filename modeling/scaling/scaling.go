@@ -40,11 +40,15 @@ type Options struct {
 	Parameters []string // names; none are "p", or "p1", "p2" ...
 	Unit       string   // of values
 	Exponents  Exponents
-	Terms      int     // most terms of one parameter besides the constant, 1 or 2; 0 is 2
-	MaxNoise   float64 // relative standard deviation of repeats that is refused, 0 is 0.25
-	Level      float64 // of intervals, 0 is 0.95
-	Draws      int     // bootstrap samples, 0 is 200
-	Seed       uint64
+	Terms      int // most terms of one parameter besides the constant, 1 or 2; 0 is 2
+	// Fastest takes the fastest repeat of each point and none else, where other
+	// work on the machine only adds time. Intervals then come from what the model
+	// misses, and MaxNoise does not apply.
+	Fastest  bool
+	MaxNoise float64 // relative standard deviation of repeats that is refused, 0 is 0.25
+	Level    float64 // of intervals, 0 is 0.95
+	Draws    int     // bootstrap samples, 0 is 200
+	Seed     uint64
 }
 
 // FewestPoints is how many values of each parameter a model needs.
@@ -115,7 +119,7 @@ func Fit(points []Point, opt Options) (*Model, error) {
 	var known spread
 	m.noise, m.Noise, known = noise(points)
 	if m.Noise > opt.MaxNoise {
-		return refuse("repeats differ by %.0f %% (relative standard deviation): at most %.0f %% is taken. Measure on a quiet machine, or longer", 100*m.Noise, 100*opt.MaxNoise)
+		return refuse("repeats differ by %.0f %% (relative standard deviation): at most %.0f %% is taken. Measure on a quiet machine, or longer, or take the fastest repeats (Options.Fastest)", 100*m.Noise, 100*opt.MaxNoise)
 	}
 	d := newDesign(at, y)
 	var hs []hypothesis
@@ -206,6 +210,9 @@ func merge(points []Point, opt *Options) ([]Point, error) {
 	}
 	for i := range out {
 		out[i].Values = slices.Sorted(slices.Values(out[i].Values))
+		if opt.Fastest {
+			out[i].Values = out[i].Values[:1]
+		}
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no point has a value")
