@@ -57,7 +57,7 @@ func newResampler(vs []float64, rng *rand.Rand) *resampler {
 }
 
 // many is from how many values a median is drawn as an order statistic.
-const many = 500
+const many = 100
 
 func (r *resampler) median() float64 {
 	n := len(r.sorted)

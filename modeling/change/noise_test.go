@@ -35,7 +35,7 @@ func TestMannWhitney(t *testing.T) {
 		}
 		exact, _ := change.MannWhitney(a, b)
 		// One value that is in the middle of neither side changes little.
-		normal, is := change.MannWhitney(append(a, 0.25), b)
+		normal, is := change.MannWhitney(slices.Concat(a, []float64{0.25}), b)
 		if is || math.Abs(exact-normal) > 0.12 {
 			t.Errorf("exact %g, normal %g (exact %v)", exact, normal, is)
 		}
