@@ -83,7 +83,7 @@ func table(of map[Class]string) map[string]Class {
 // predicates. It knows NVIDIA's SASS and PTX and AMD's instructions; where isa
 // does not tell which, the opcode's form does.
 func Classify(isa, opcode string) Class {
-	op := opcode
+	op := strings.TrimSpace(opcode)
 	for f := range strings.FieldsSeq(opcode) {
 		if f[0] == '@' || f == "{" {
 			continue

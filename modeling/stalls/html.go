@@ -19,7 +19,7 @@ const style = `<style>
 .rl-stalls .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .rl-stalls .src td{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.92em}
 .rl-stalls .src .t{white-space:pre;tab-size:4}
-.rl-stalls .src .w{white-space:normal;font-family:inherit}
+.rl-stalls .src .w{white-space:nowrap;font-family:inherit}
 .rl-stalls .faint{opacity:.7}
 .rl-stalls .bar{display:inline-block;height:.75em;background:#d55e00;vertical-align:baseline;min-width:1px}
 .rl-stalls .track{display:inline-block;width:6em;white-space:nowrap}
@@ -108,7 +108,7 @@ func (k *Kernel) body() string {
 		return e(string(t.Class)), t.Stalled(), `<span class="faint">` + e(shortList(t.Opcodes, 12)) + "</span>; " + k.whyHTML(t.Tally)
 	})
 	for _, f := range k.blocks() {
-		fmt.Fprintf(&b, `<h4>%s: %s of the stalls</h4><div class="box"><table class="src"><thead><tr><th class="n">stalled</th><th></th><th class="n">line</th><th>source</th><th>waits for</th></tr></thead><tbody>`,
+		fmt.Fprintf(&b, `<h4>%s: %s of the stalls</h4><div class="box"><table class="src"><thead><tr><th class="n">stalled</th><th></th><th>waits for</th><th class="n">line</th><th>source</th></tr></thead><tbody>`,
 			e(f.name()), percent(f.share))
 		for _, r := range f.rows {
 			k.row(&b, r)
@@ -137,7 +137,7 @@ func (k *Kernel) table(b *strings.Builder, title string, n int, row func(i int) 
 
 func (k *Kernel) row(b *strings.Builder, r shown) {
 	if r.gap > 0 {
-		fmt.Fprintf(b, `<tr class="faint"><td></td><td></td><td class="n">&#8942;</td><td colspan="2">%s</td></tr>`, plural(r.gap, "line"))
+		fmt.Fprintf(b, `<tr class="faint"><td></td><td></td><td></td><td class="n">&#8942;</td><td>%s</td></tr>`, plural(r.gap, "line"))
 		return
 	}
 	number := ""
@@ -151,15 +151,15 @@ func (k *Kernel) row(b *strings.Builder, r shown) {
 		return c
 	}, r.text))
 	if r.at == nil {
-		fmt.Fprintf(b, `<tr><td></td><td></td><td class="n faint">%s</td><td class="t">%s</td><td></td></tr>`, number, text)
+		fmt.Fprintf(b, `<tr><td></td><td></td><td></td><td class="n faint">%s</td><td class="t">%s</td></tr>`, number, text)
 		return
 	}
 	heat := 0.0
 	if most := k.hottest(); most > 0 {
 		heat = r.at.Share / most
 	}
-	fmt.Fprintf(b, `<tr title="%d samples: %d issued, %d stalled; %d instructions"><td class="n">%s</td><td>%s</td><td class="n">%s</td><td class="t" style="background:rgba(230,159,0,%.2f)">%s</td><td class="w">%s</td></tr>`,
-		r.at.Samples, r.at.Selected, r.at.Stalled(), r.at.Instructions, percent(r.at.Share), track(r.at.Share, k.hottest()), number, 0.4*heat, text, k.whyHTML(r.at.Tally))
+	fmt.Fprintf(b, `<tr title="%d samples: %d issued, %d stalled; %d instructions"><td class="n">%s</td><td>%s</td><td class="w">%s</td><td class="n">%s</td><td class="t" style="background:rgba(230,159,0,%.2f)">%s</td></tr>`,
+		r.at.Samples, r.at.Selected, r.at.Stalled(), r.at.Instructions, percent(r.at.Share), track(r.at.Share, k.hottest()), k.whyHTML(r.at.Tally), number, 0.4*heat, text)
 }
 
 func (k *Kernel) whyHTML(t Tally) string {

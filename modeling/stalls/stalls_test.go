@@ -167,8 +167,8 @@ func TestSharesDoNotDependOnOrderScaleOrLaunches(t *testing.T) {
 		}
 		scaled = append(scaled, sample(s.Launch, s.Code, s.Reason, 37*s.Samples.V, 37*s.NotIssued.V))
 		// Kernel k has launch k; launch k+2 takes a part of its samples.
-		a, b := r.Int64N(s.Samples.V+1), int64(0)
-		b = r.Int64N(min(a, s.NotIssued.V) + 1)
+		a := r.Int64N(s.Samples.V + 1)
+		b := r.Int64N(min(a, s.NotIssued.V) + 1)
 		split = append(split, sample(s.Launch, s.Code, s.Reason, a, b), sample(s.Launch+2, s.Code, s.Reason, s.Samples.V-a, s.NotIssued.V-b))
 	}
 	split = append(split, launch(3, 1), launch(4, 2))
