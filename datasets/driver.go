@@ -3,7 +3,8 @@ package datasets
 import (
 	"context"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -125,11 +126,7 @@ func RegisterDriver(name string, d Driver) {
 func Drivers() []string {
 	driversMu.Lock()
 	defer driversMu.Unlock()
-	names := make([]string, 0, len(drivers))
-	for n := range drivers {
-		names = append(names, n)
-	}
-	sort.Strings(names)
+	names := slices.Sorted(maps.Keys(drivers))
 	return names
 }
 

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -96,22 +97,13 @@ func text(v any) string {
 	return collectors.JSONText(v)
 }
 
-func names(m map[string]any) []string {
-	ns := make([]string, 0, len(m))
-	for n := range m {
-		ns = append(ns, n)
-	}
-	sort.Strings(ns)
-	return ns
-}
-
 // context reads what the file says about program and machine.
 func (r *reader) context() error {
 	var m map[string]any
 	if err := r.j.Decode(&m); err != nil {
 		return r.j.Wrap(err)
 	}
-	for _, n := range names(m) {
+	for _, n := range slices.Sorted(maps.Keys(m)) {
 		value := text(m[n])
 		num, _ := m[n].(json.Number)
 		switch n {
@@ -227,7 +219,7 @@ func (r *reader) row(row map[string]any) error {
 	if err := r.facts(row, region, launch, isAggregate); err != nil {
 		return err
 	}
-	for _, n := range names(row) {
+	for _, n := range slices.Sorted(maps.Keys(row)) {
 		if notCounters[n] {
 			continue
 		}

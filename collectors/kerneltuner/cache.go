@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -124,7 +126,7 @@ func (c *cache) member(ctx context.Context) error {
 		return c.attribute(0, 0, key, collectors.JSONText(v))
 	case "tune_params":
 		if params, ok := v.(map[string]any); ok {
-			for _, name := range names(params) {
+			for _, name := range slices.Sorted(maps.Keys(params)) {
 				if err := c.attribute(0, 0, "tune_params."+name, collectors.JSONText(params[name])); err != nil {
 					return err
 				}

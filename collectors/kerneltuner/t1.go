@@ -2,7 +2,8 @@ package kerneltuner
 
 import (
 	"context"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -10,15 +11,6 @@ import (
 )
 
 // names are the keys of an object in order.
-func names(m map[string]any) []string {
-	ns := make([]string, 0, len(m))
-	for n := range m {
-		ns = append(ns, n)
-	}
-	sort.Strings(ns)
-	return ns
-}
-
 // parseT1 reads the description of a tuning problem. It holds no measurement:
 // the run is empty, and everything it says is an attribute of the kernel, under
 // its path: "ConfigurationSpace.TuningParameters.block_size_x.Values".
@@ -50,7 +42,7 @@ func parseT1(_ context.Context, in *collectors.Input, out *collectors.Output) er
 func (t *tuning) flatten(path string, v any) error {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, n := range names(v) {
+		for _, n := range slices.Sorted(maps.Keys(v)) {
 			if err := t.flatten(path+"."+n, v[n]); err != nil {
 				return err
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -55,7 +57,7 @@ func (t *t4) member(ctx context.Context) error {
 	}
 	switch m := v.(type) {
 	case map[string]any:
-		for _, name := range names(m) {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
 			if err := t.metadata(name, collectors.JSONText(m[name])); err != nil {
 				return err
 			}
@@ -128,7 +130,7 @@ func (t *t4) result(ps []pair) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range names(conf) {
+	for _, name := range slices.Sorted(maps.Keys(conf)) {
 		if err := t.parameter(l, name, conf[name]); err != nil {
 			return err
 		}
@@ -216,7 +218,7 @@ func (t *t4) times(l *datasets.Launch, v any, unit, invalidity string) error {
 	if !ok {
 		return t.j.Syntax("the times of the result that ends here are no object")
 	}
-	for _, name := range names(m) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		list, isList := m[name].([]any)
 		if !isList {
 			if _, err := t.time(l, name, "", unit, m[name], false); err != nil {
@@ -284,7 +286,7 @@ func (t *t4) compilation(l *datasets.Launch, v any) error {
 	if !ok {
 		return t.attribute(regionID, l.ID, "compilation_data", collectors.JSONText(v))
 	}
-	for _, name := range names(m) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if size, ok := m[name].(map[string]any); ok && name == "local_size" {
 			for i, axis := range []string{"x", "y", "z"} {
 				if n, ok := size[axis].(json.Number); ok {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,11 +114,7 @@ func (r *jsonReader) metadata() error {
 	if err := r.j.Decode(&m); err != nil {
 		return r.j.Wrap(err)
 	}
-	var names []string
-	for n := range m {
-		names = append(names, n)
-	}
-	sort.Strings(names)
+	names := slices.Sorted(maps.Keys(m))
 	for _, n := range names {
 		value := fmt.Sprint(m[n])
 		switch n {

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,7 +73,7 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 	}
 	run := datasets.Run{ID: runID, Tool: "llvm-mca", Format: formatJSON, Status: datasets.RunOK}
 	m := datasets.Machine{ID: machineID, CPU: r.r.TargetInfo.CPUName}
-	for _, n := range names(r.r.SimulationParameters) {
+	for _, n := range slices.Sorted(maps.Keys(r.r.SimulationParameters)) {
 		value := fmt.Sprint(r.r.SimulationParameters[n])
 		switch n {
 		case "-march":
@@ -137,7 +138,7 @@ func (r *reader) decode(i int, v any) error {
 // object are counters ("BottleneckAnalysis.PressureIncreaseCycles"), anything
 // else is an attribute of the region.
 func (r *reader) others(i int, all map[string]any) error {
-	for _, view := range names(all) {
+	for _, view := range slices.Sorted(maps.Keys(all)) {
 		if views[view] {
 			continue
 		}
@@ -145,7 +146,7 @@ func (r *reader) others(i int, all map[string]any) error {
 		if !ok {
 			m = map[string]any{"": all[view]}
 		}
-		for _, n := range names(m) {
+		for _, n := range slices.Sorted(maps.Keys(m)) {
 			name := strings.TrimSuffix(view+"."+n, ".")
 			if _, number := m[n].(json.Number); number {
 				unit := ""
@@ -167,15 +168,6 @@ func (r *reader) others(i int, all map[string]any) error {
 		}
 	}
 	return nil
-}
-
-func names(m map[string]any) []string {
-	ns := make([]string, 0, len(m))
-	for n := range m {
-		ns = append(ns, n)
-	}
-	sort.Strings(ns)
-	return ns
 }
 
 // units of what llvm-mca predicts.
@@ -205,7 +197,7 @@ func (r *reader) region(i int, c *codeRegion) error {
 			return err
 		}
 	}
-	for _, n := range names(c.SummaryView) {
+	for _, n := range slices.Sorted(maps.Keys(c.SummaryView)) {
 		v, err := r.counter(i, n, "", units[n], c.SummaryView[n])
 		if err != nil {
 			return err
@@ -214,7 +206,7 @@ func (r *reader) region(i int, c *codeRegion) error {
 			return err
 		}
 	}
-	for _, n := range names(c.DispatchStatistics) {
+	for _, n := range slices.Sorted(maps.Keys(c.DispatchStatistics)) {
 		if _, err := r.counter(i, "DispatchStatistics."+n, "", "cycle", c.DispatchStatistics[n]); err != nil {
 			return err
 		}
@@ -290,7 +282,7 @@ func (r *reader) instructions(i int, c *codeRegion) error {
 			return r.fail(i, "there is information on an instruction that it does not have, or twice: "+collectors.Quote(at))
 		}
 		seen[at] = true
-		for _, n := range names(info) {
+		for _, n := range slices.Sorted(maps.Keys(info)) {
 			if n == "Instruction" {
 				continue
 			}
@@ -347,7 +339,7 @@ func (r *reader) timeline(i int, c *codeRegion) error {
 	}
 	for k, step := range c.TimelineView.TimelineInfo {
 		at := strconv.Itoa(k/n) + "/" + strconv.Itoa(k%n)
-		for _, name := range names(step) {
+		for _, name := range slices.Sorted(maps.Keys(step)) {
 			zero, ok := isZero(step[name])
 			if ok && (name == "CycleIssued" || name == "CycleExecuted" || name == "CycleRetired") {
 				if err := r.na(i, "timeline."+name, at, "cycle", zero); err != nil {

@@ -2,7 +2,9 @@ package ncurep
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -213,11 +215,7 @@ func (p *parser) putSession() error {
 		if d.model() != s.devices[ids[0]].model() {
 			p.once("gpus", "the machine has GPUs of several kinds, %s and %s: it is recorded as %s", m.GPU, d.model(), m.GPU)
 		}
-		names := make([]string, 0, len(d.attributes))
-		for name := range d.attributes {
-			names = append(names, name)
-		}
-		sort.Strings(names)
+		names := slices.Sorted(maps.Keys(d.attributes))
 		for _, name := range names {
 			s.facts = append(s.facts, [2]string{fmt.Sprintf("device %d %s", id, name), d.attributes[name].String()})
 		}

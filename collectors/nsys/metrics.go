@@ -3,7 +3,8 @@ package nsys
 import (
 	"encoding/json"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -117,11 +118,7 @@ func (e *export) genericEvents() error {
 		if err := json.Unmarshal([]byte(r.text("data")), &data); err != nil {
 			return &collectors.SyntaxError{File: e.in.Name, Msg: fmt.Sprintf("the data of the generic event at %d ns is no JSON: %v", t, err), Hint: "export the report again"}
 		}
-		names := make([]string, 0, len(data))
-		for n := range data {
-			names = append(names, n)
-		}
-		sort.Strings(names)
+		names := slices.Sorted(maps.Keys(data))
 		for _, n := range names {
 			text := fmt.Sprint(data[n])
 			v, err := collectors.ParseNumber(text, collectors.Dot, 0)

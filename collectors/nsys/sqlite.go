@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	_ "modernc.org/sqlite" // pure Go
@@ -144,11 +145,7 @@ func (d *database) has(table string, columns ...string) bool {
 
 // names lists the tables in order.
 func (d *database) names() []string {
-	var ns []string
-	for n := range d.tables {
-		ns = append(ns, n)
-	}
-	sort.Strings(ns)
+	ns := slices.Sorted(maps.Keys(d.tables))
 	return ns
 }
 

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -123,11 +125,7 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		}
 		top[g] = members
 	}
-	groups := make([]string, 0, len(top))
-	for g := range top {
-		groups = append(groups, g)
-	}
-	sort.Strings(groups)
+	groups := slices.Sorted(maps.Keys(top))
 	components := 0
 	for _, g := range groups {
 		names := make([]string, 0, len(top[g]))
