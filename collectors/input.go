@@ -21,7 +21,8 @@ import (
 const MaxLine = 64 << 20
 
 // Input is the content of a file, decompressed, without a byte order mark.
-// Parsers read it line by line with Line, or as bytes with Read, not both.
+// Parsers read it line by line with Lines or Line, or as bytes with Read, not
+// both.
 type Input struct {
 	// Name is the file's name for messages.
 	Name string

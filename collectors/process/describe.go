@@ -54,7 +54,7 @@ func Describe(ctx context.Context, job collectors.Job, inputs ...string) (*Subje
 	}
 	var files []string
 	if len(job.Command) > 0 {
-		program, err := Find(job.Command[0], job.Dir)
+		program, err := find(job.Command[0], job.Dir)
 		if err != nil {
 			return nil, err
 		}
@@ -125,9 +125,9 @@ func (s *Subject) PutAttributes(out datasets.Sink, run int64) error {
 	return nil
 }
 
-// Find returns the absolute path of the program that a command names, as it is
+// find returns the absolute path of the program that a command names, as it is
 // found from dir.
-func Find(program, dir string) (string, error) {
+func find(program, dir string) (string, error) {
 	path := program
 	if strings.Contains(program, "/") {
 		abs, err := filepath.Abs(dir)
