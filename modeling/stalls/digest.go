@@ -1,9 +1,11 @@
 package stalls
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -138,6 +140,9 @@ type writer struct {
 	rawBytes, rawRows int64
 }
 
+// mostTried is how many entries are tried beyond those that must be there.
+const mostTried = 1000
+
 // fit chooses forms and entries.
 func (w *writer) fit(must, may []entry) (Digest, error) {
 	inBudget := func(d Digest) bool {
@@ -161,7 +166,7 @@ func (w *writer) fit(must, may []entry) (Digest, error) {
 		}
 	}
 	kept := must
-	for _, e := range may {
+	for _, e := range may[:min(len(may), mostTried)] {
 		with := append(kept[:len(kept):len(kept)], e)
 		if d := w.render(with, form); fits(d) {
 			kept, out = with, d
@@ -175,24 +180,19 @@ func (w *writer) render(es []entry, form int) Digest {
 	d := Digest{RawBytes: w.rawBytes, RawRows: w.rawRows}
 	var b strings.Builder
 	lines := 0
-	for i := range w.ks {
-		for section := range sections {
-			for _, e := range es {
-				if e.kernel != i || e.section != section {
-					continue
-				}
-				if e.plain {
-					b.WriteString(e.forms[form] + "\n")
-					continue
-				}
-				if e.line {
-					lines++
-				}
-				s := Statement{ID: fmt.Sprintf("%s%d", w.opt.ID, len(d.Statements)+1), Text: e.forms[form], Evidence: e.evidence[form]}
-				d.Statements = append(d.Statements, s)
-				b.WriteString(s.ID + " " + s.Text + "\n")
-			}
+	es = slices.Clone(es)
+	slices.SortStableFunc(es, func(a, b entry) int { return cmp.Or(a.kernel-b.kernel, a.section-b.section) })
+	for _, e := range es {
+		if e.plain {
+			b.WriteString(e.forms[form] + "\n")
+			continue
 		}
+		if e.line {
+			lines++
+		}
+		s := Statement{ID: fmt.Sprintf("%s%d", w.opt.ID, len(d.Statements)+1), Text: e.forms[form], Evidence: e.evidence[form]}
+		d.Statements = append(d.Statements, s)
+		b.WriteString(s.ID + " " + s.Text + "\n")
 	}
 	for _, k := range w.ks {
 		d.LinesLeft += len(k.Lines) + k.Rest.Count

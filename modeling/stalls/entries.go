@@ -13,7 +13,6 @@ const (
 	ofInstructions
 	ofTypes
 	meanings
-	sections
 )
 
 // entries are what the digest must hold and what it may hold, the most useful
