@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -71,7 +72,11 @@ func (d Digest) String() string { return d.Text }
 
 // Display shows the text and its size.
 func (d Digest) Display() display.Bundle {
-	size := fmt.Sprintf("%d bytes, about %d tokens, of %d rows of samples (%d bytes as CSV): %.2f %% smaller; %d statements", d.Bytes, d.Tokens, d.RawRows, d.RawBytes, 100*d.Reduction(), len(d.Statements))
+	size := fmt.Sprintf("%d statements in %d bytes, about %d tokens, of %d rows of samples (%d bytes as CSV", len(d.Statements), d.Bytes, d.Tokens, d.RawRows, d.RawBytes)
+	if r := d.Reduction(); r > 0 {
+		size += fmt.Sprintf(": %.3f %% less", math.Floor(1e5*r)/1e3)
+	}
+	size += ")"
 	return display.Bundle{Data: map[string]any{"text/plain": d.Text + size,
 		"text/html": `<pre style="white-space:pre-wrap;color:inherit;background:transparent">` + display.Escape(d.Text) + `</pre><div style="opacity:.8">` + display.Escape(size) + `</div>`}}
 }

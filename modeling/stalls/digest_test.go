@@ -167,3 +167,26 @@ func TestDigestTakesHostileText(t *testing.T) {
 	}
 	checkEvidence(t, s, d, 3)
 }
+
+// The digest of many kernels is as bounded as that of one, and begins with the
+// kernel that stalls most, not with the one that has most samples.
+func TestDigestOfManyKernels(t *testing.T) {
+	var records []datasets.Record
+	for i := range int64(300) {
+		c := sass(i+1, "LDG", "a.cu", i+1)
+		c.Region = i + 1
+		records = append(records, kernel(i+1, fmt.Sprint("k", i)), launch(i+1, i+1), c, sample(i+1, i+1, "wait", 100+i, 0))
+	}
+	// k299 has the most samples, but they are issued; k0 has a line of more than
+	// 5 % of all 79,850 stalled ones.
+	records = append(records, sample(300, 300, "selected", 1e6, 0), sample(1, 1, "wait", 5000, 0))
+	s := store(t, records...)
+	d, err := analysis(t, s, stalls.Options{}).Digest(stalls.DigestOptions{Bytes: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Bytes > 2000 || !strings.Contains(d.Text, "a.cu:1 100.0 %: wait 100.0 %") || !strings.HasPrefix(d.Text, "S1 kernel k0 (run 1, 1 launch): 5100 PC samples, 0 issued, 5100 stalled") {
+		t.Errorf("%d bytes\n%s", d.Bytes, d.Text)
+	}
+	checkEvidence(t, s, d, 10)
+}

@@ -15,6 +15,10 @@ const (
 	meanings
 )
 
+// mostKernels is how many kernels a digest speaks of, the most stalled ones,
+// besides those with a line that must be kept.
+const mostKernels = 100
+
 // entries are what the digest must hold and what it may hold, the most useful
 // first.
 func (w *writer) entries() (must, may []entry) {
@@ -22,8 +26,11 @@ func (w *writer) entries() (must, may []entry) {
 	said := map[string]bool{}
 	words = append(words, plain(0, consumer))
 	for i, k := range w.ks {
-		must = append(must, w.header(i, k))
-		if len(k.Reasons) > 0 && k.Reasons[0].Samples > 0 {
+		hot := i < mostKernels || len(k.Lines) > 0 && part(k.Lines[0].Stalled(), w.all) >= w.opt.Least
+		if hot {
+			must = append(must, w.header(i, k))
+		}
+		if hot && len(k.Reasons) > 0 && k.Reasons[0].Samples > 0 {
 			must = append(must, w.reasons(i, k))
 		}
 		for j := range k.Lines {
@@ -31,15 +38,18 @@ func (w *writer) entries() (must, may []entry) {
 			if l.Stalled() == 0 {
 				break
 			}
-			e := w.line(i, k, l)
 			switch {
 			case part(l.Stalled(), w.all) >= w.opt.Least:
-				must = append(must, e)
+				must = append(must, w.line(i, k, l))
+			case i >= mostKernels:
 			case l.Share >= w.opt.Least:
-				cool = append(cool, e)
+				cool = append(cool, w.line(i, k, l))
 			case j < 40 && l.Share >= w.opt.Least/10:
-				cold = append(cold, e)
+				cold = append(cold, w.line(i, k, l))
 			}
+		}
+		if i >= mostKernels {
+			continue
 		}
 		for _, in := range k.Instructions {
 			if len(code) < 60 && in.Share >= w.opt.Least {
@@ -89,13 +99,7 @@ func (w *writer) hot(must, may []entry) (m, n []entry) {
 			rest = append(rest, e)
 		}
 	}
-	const most = 200
-	for _, e := range append(rest, may...) {
-		if e.kernel < most {
-			n = append(n, e)
-		}
-	}
-	return m, n
+	return m, append(rest, may...)
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
