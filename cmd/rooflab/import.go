@@ -296,12 +296,26 @@ func (im *importer) print(r fileReport) {
 				rows = append(rows, fmt.Sprintf("%s %d", t, n))
 			}
 		}
-		var runs []string
-		for _, id := range r.Runs {
-			runs = append(runs, fmt.Sprint(id))
-		}
-		fmt.Fprintf(im.out, "%s: %s as run %s: rows: %s\n", r.Path, r.Format, strings.Join(runs, ", "), strings.Join(rows, ", "))
+		fmt.Fprintf(im.out, "%s: %s as run %s: rows: %s\n", r.Path, r.Format, ranges(r.Runs), strings.Join(rows, ", "))
 	default:
 		fmt.Fprintf(im.out, "%s: %s: %s\n", r.Path, r.Status, r.Reason)
 	}
+}
+
+// ranges writes numbers that ascend, "3" or "1-12, 14".
+func ranges(ns []int64) string {
+	var parts []string
+	for i := 0; i < len(ns); {
+		j := i
+		for j+1 < len(ns) && ns[j+1] == ns[j]+1 {
+			j++
+		}
+		if i == j {
+			parts = append(parts, fmt.Sprint(ns[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", ns[i], ns[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
 }

@@ -34,7 +34,7 @@ var Sources embed.FS
 func init() {
 	registry.Register(registry.Set{Name: Name, Licence: "Apache-2.0", Embedded: files, Root: "pocl",
 		About:    "26 OpenCL kernels in 233 configurations timed on a CPU by PoCL, 14 programs in C counted by Valgrind, with sources and static features",
-		Note:     "recorded on a machine that was not quiet: take the fastest launch of a configuration",
+		Note:     "recorded in a virtual machine, which shares its host: take the fastest launch of a configuration",
 		Page:     "https://github.com/rooflab/rooflab/tree/main/datasets/recorded",
 		Citation: "rooflab, datasets/recorded"})
 }
