@@ -219,7 +219,21 @@ func killOnDone(ctx context.Context, pid int) (stop func()) {
 		case <-done:
 		case <-time.After(grace):
 		}
-		signalAll(pid, append(all, descendants(pid)...), syscall.SIGKILL)
+		all = append(all, descendants(pid)...)
+		signalAll(pid, all, syscall.SIGKILL)
+		// A process that was forked while the others were being ended is in
+		// nobody's list, but it is in its parent's group or session.
+		known := map[int]bool{pid: true}
+		for _, m := range all {
+			known[m.pid] = true
+		}
+		limit := time.Now().Add(grace) // what waits for a device cannot be ended
+		for left := orphans(known); len(left) > 0 && time.Now().Before(limit); left = orphans(known) {
+			for _, m := range left {
+				known[m.pid] = true
+			}
+			signalAll(pid, left, syscall.SIGKILL)
+		}
 	}()
 	return func() { close(done); <-gone }
 }

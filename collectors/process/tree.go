@@ -10,8 +10,10 @@ import (
 
 // member is a process; its start tells it from a later one with the same id.
 type member struct {
-	pid, parent int
-	start       uint64
+	pid, parent    int
+	group, session int
+	start          uint64
+	dead           bool // a zombie that nobody has waited for
 }
 
 // readStat reads /proc/PID/stat.
@@ -26,24 +28,51 @@ func readStat(pid int) (member, bool) {
 	if i < 0 || len(f) < 20 {
 		return member{}, false
 	}
-	parent, err1 := strconv.Atoi(f[1])
-	start, err2 := strconv.ParseUint(f[19], 10, 64)
-	return member{pid, parent, start}, err1 == nil && err2 == nil
+	m := member{pid: pid, dead: f[0] == "Z"}
+	for i, n := range []*int{&m.parent, &m.group, &m.session} {
+		if *n, err = strconv.Atoi(f[1+i]); err != nil {
+			return member{}, false
+		}
+	}
+	m.start, err = strconv.ParseUint(f[19], 10, 64)
+	return m, err == nil
 }
 
-// descendants lists the processes below one, without itself.
-func descendants(root int) []member {
+// processes lists all that run.
+func processes() []member {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	children := map[int][]member{}
+	var all []member
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			if m, ok := readStat(pid); ok {
-				children[m.parent] = append(children[m.parent], m)
+				all = append(all, m)
 			}
 		}
+	}
+	return all
+}
+
+// orphans lists the processes in the groups and sessions that known ones lead:
+// what they started in their last moment, and what has no living parent that
+// leads to it.
+func orphans(known map[int]bool) []member {
+	var found []member
+	for _, m := range processes() {
+		if !m.dead && (known[m.group] || known[m.session]) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// descendants lists the processes below one, without itself.
+func descendants(root int) []member {
+	children := map[int][]member{}
+	for _, m := range processes() {
+		children[m.parent] = append(children[m.parent], m)
 	}
 	var all []member
 	seen := map[int]bool{root: true}
