@@ -54,10 +54,9 @@ func (r *Result) bound() {
 	case top.used >= BusyEnough:
 		r.Bound = top.bound
 		what := "bandwidth"
-		switch top.bound {
-		case FP64bound, FP32bound, FP16bound:
+		if _, ok := top.bound.Precision(); ok {
 			what = "arithmetic"
-		case SM:
+		} else if top.bound == SM {
 			what = "throughput (which unit is not known)"
 		}
 		r.Why = fmt.Sprintf("bound by %s %s: %.0f %% of the ceiling is used (60 %% or more counts as bound)", top.bound, what, 100*top.used)
@@ -78,9 +77,30 @@ func (r *Result) bound() {
 	}
 }
 
-// The bounds of arithmetic.
+// The bounds of ordinary floating-point arithmetic; those of other precisions
+// are their names, too.
 const (
 	FP64bound Bound = "FP64"
 	FP32bound Bound = "FP32"
 	FP16bound Bound = "FP16"
 )
+
+// Precision is the precision that bounds, false for other bounds.
+func (b Bound) Precision() (Precision, bool) {
+	for p := range Precision(precisions) {
+		if Bound(p.String()) == b {
+			return p, true
+		}
+	}
+	return 0, false
+}
+
+// Level is the level of memory that bounds, false for other bounds.
+func (b Bound) Level() (Level, bool) {
+	for l := range Level(levels) {
+		if Bound(l.String()) == b {
+			return l, true
+		}
+	}
+	return 0, false
+}

@@ -49,7 +49,7 @@ func Frame(rs []Result) dataframe.DataFrame {
 	add("flop_per_s", true, dominant(func(r Result, p Precision) Quantity { return r.Work[p].Rate }))
 	add("peak_used", true, dominant(func(r Result, p Precision) Quantity { return r.Work[p].Used }))
 	for l := DRAM; l <= Shared; l++ {
-		name := [...]string{"DRAM", "L2", "L1", "shared"}[l]
+		name := [...]string{"DRAM", "L3", "L2", "L1", "shared"}[l]
 		add(name+"_bytes", l == DRAM, func(r Result) Quantity { return r.Traffic[l].Bytes })
 		add(name+"_flop_per_byte", l == DRAM, dominant(func(r Result, p Precision) Quantity { return r.Intensity(l, p) }))
 		add(name+"_used", l == DRAM, func(r Result) Quantity { return r.Traffic[l].Used })

@@ -44,30 +44,49 @@ const Given = "given"
 func known(v float64, from string) Quantity { return Quantity{v, true, from} }
 func missing(what string) Quantity          { return Quantity{math.NaN(), false, what} }
 
-// Precision is a floating-point format.
+// Precision is a kind of arithmetic with a peak of its own: a number format,
+// and whether ordinary or matrix units compute it.
 type Precision int
 
-// Precisions, in the order of Result.Work.
+// Precisions, in the order of Result.Work. Those of tensor cores (NVIDIA) and
+// MFMA units (AMD) are apart; their work is in flop, that of Int and TensorInt8
+// in integer operations. TensorFP32 is TF32 on NVIDIA.
 const (
 	FP64 Precision = iota
 	FP32
 	FP16
+	Int
+	TensorFP64
+	TensorFP32
+	TensorFP16
+	TensorBF16
+	TensorFP8
+	TensorInt8
+	precisions int = iota
 )
 
-func (p Precision) String() string { return [...]string{"FP64", "FP32", "FP16"}[p] }
+func (p Precision) String() string {
+	return [...]string{"FP64", "FP32", "FP16", "INT", "tensor FP64", "tensor FP32", "tensor FP16", "tensor BF16", "tensor FP8", "tensor INT8"}[p]
+}
+
+// Integer says that work of the precision is counted in operations, not flop.
+func (p Precision) Integer() bool { return p == Int || p == TensorInt8 }
 
 // Level is a level of the memory hierarchy.
 type Level int
 
-// Levels, in the order of Result.Traffic.
+// Levels, in the order of Result.Traffic. L3 is a CPU's last cache and AMD's
+// Infinity Cache; Shared is shared memory, AMD's LDS.
 const (
 	DRAM Level = iota
+	L3
 	L2
 	L1
 	Shared
+	levels int = iota
 )
 
-func (l Level) String() string { return [...]string{"DRAM", "L2", "L1", "shared memory"}[l] }
+func (l Level) String() string { return [...]string{"DRAM", "L3", "L2", "L1", "shared memory"}[l] }
 
 // Work is what a kernel computed in one precision.
 type Work struct {
@@ -92,8 +111,8 @@ type Result struct {
 	Kernel   string
 	Launches int
 	Time     Quantity // s
-	Work     [3]Work
-	Traffic  [4]Traffic
+	Work     [precisions]Work
+	Traffic  [levels]Traffic
 	SM       Quantity // utilisation of the busiest SM unit, 0 to 1, as ncu gives it
 	Bound    Bound
 	Why      string   // the rule's numbers, in words
@@ -155,7 +174,7 @@ func Analyse(l Launch, opt Options) Result {
 	if opt.HalfWeight == 0 {
 		opt.HalfWeight = 1
 	}
-	c := counters(l.Metrics)
+	c := sourceOf(l.Metrics, opt)
 	r := Result{Kernel: l.Kernel, Launches: 1, Time: c.time()}
 	var given map[Precision]float64
 	if opt.Flop != nil {
@@ -164,24 +183,27 @@ func Analyse(l Launch, opt Options) Result {
 	for p := range r.Work {
 		w := &r.Work[p]
 		w.Precision = Precision(p)
-		w.Flop = c.flop(w.Precision, r.Time, opt)
+		w.Flop = c.flop(w.Precision)
 		if v, ok := given[w.Precision]; ok && !w.Flop.OK {
 			w.Flop = known(v, Given)
 		}
-		w.Ceiling = c.peak(w.Precision, opt)
+		w.Ceiling = c.peak(w.Precision)
+		if v, ok := opt.Peak[w.Precision]; ok && !w.Ceiling.OK {
+			w.Ceiling = known(v, Given)
+		}
 	}
 	for i := range r.Traffic {
 		t := &r.Traffic[i]
 		t.Level = Level(i)
-		t.Bytes = c.bytes(t.Level, r.Time)
-		t.Ceiling = c.bandwidth(t.Level, opt)
+		t.Bytes = c.bytes(t.Level)
+		t.Ceiling = c.bandwidth(t.Level)
+		if v, ok := opt.Bandwidth[t.Level]; ok && !t.Ceiling.OK {
+			t.Ceiling = known(v, Given)
+		}
 	}
-	r.SM = c.first("sm__throughput.avg.pct_of_peak_sustained_elapsed")
-	if r.SM.OK {
-		r.SM.Value /= 100
-	}
+	r.SM = c.busy()
 	r.finish()
-	if n, ok := c["sm__inst_executed_pipe_tensor.sum"]; ok && n > 0 && opt.TensorFlop == 0 {
+	if n, ok := l.Metrics["sm__inst_executed_pipe_tensor.sum"]; ok && n > 0 && opt.TensorFlop == 0 {
 		r.Missing = append(r.Missing, fmt.Sprintf("tensor work: %.0f instructions of the tensor pipe are not counted; give Options.TensorFlop", n))
 	}
 	return r
@@ -207,10 +229,17 @@ func (r *Result) finish() {
 	}
 	note("time", r.Time)
 	for _, w := range r.Work {
+		// What few kernels and devices have is not missed where nothing is known of it.
+		if w.Precision > FP16 && !w.Flop.OK {
+			continue
+		}
 		note(w.Precision.String()+" work", w.Flop)
 		note(w.Precision.String()+" ceiling", w.Ceiling)
 	}
 	for _, t := range r.Traffic {
+		if t.Level == L3 && !t.Bytes.OK {
+			continue
+		}
 		note(t.Level.String()+" bytes", t.Bytes)
 		note(t.Level.String()+" ceiling", t.Ceiling)
 	}

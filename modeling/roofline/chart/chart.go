@@ -28,7 +28,7 @@ var palette = []color.RGBA{
 }
 
 var shapes = [...]draw.GlyphDrawer{
-	roofline.DRAM: draw.CircleGlyph{}, roofline.L2: draw.BoxGlyph{}, roofline.L1: draw.PyramidGlyph{}, roofline.Shared: draw.PlusGlyph{},
+	roofline.DRAM: draw.CircleGlyph{}, roofline.L3: draw.SquareGlyph{}, roofline.L2: draw.BoxGlyph{}, roofline.L1: draw.PyramidGlyph{}, roofline.Shared: draw.PlusGlyph{},
 }
 
 var (
@@ -78,7 +78,7 @@ func Plot(results []roofline.Result) (*plot.Plot, error) {
 			c.bandwidth[l] = v
 		}
 	}
-	for p := roofline.FP64; p <= roofline.FP16; p++ {
+	for p := roofline.FP64; p <= roofline.TensorInt8; p++ {
 		if v, ok := mean(kernels, func(r roofline.Result) roofline.Quantity { return r.Work[p].Ceiling }); ok && used[p] {
 			c.peak[p] = v
 		}

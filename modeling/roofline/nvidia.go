@@ -1,83 +1,15 @@
 package roofline
 
-import (
-	"strings"
-)
-
-// TimeCounter is the time of a launch in s in profiles that are not Nsight
-// Compute's: Caliper's name.
-const TimeCounter = "time.duration"
-
-// FlopCounter is the counter that gives work of a precision as it is, in flop,
-// "flop.fp64": programs that count what they do write it into their profiles.
-func FlopCounter(p Precision) string { return [...]string{"flop.fp64", "flop.fp32", "flop.fp16"}[p] }
-
-// ByteCounter is the counter that gives the traffic of a level as it is, in
-// byte, "byte.dram".
-func ByteCounter(l Level) string {
-	return [...]string{"byte.dram", "byte.l2", "byte.l1", "byte.shared"}[l]
-}
-
-// counters reads quantities from names. Each reading tries the counters that
-// different versions and sections of Nsight Compute give, best first.
-type counters map[string]float64
-
-// sum adds counters that must all be there, each times its weight.
-func (c counters) sum(weight float64, names ...string) Quantity {
-	total := 0.0
-	var lacking []string
-	for _, n := range names {
-		v, ok := c[n]
-		if !ok {
-			lacking = append(lacking, n)
-		}
-		total += v
-	}
-	if lacking != nil {
-		return missing(strings.Join(lacking, ", ") + " not measured")
-	}
-	return known(weight*total, strings.Join(names, " + "))
-}
-
-func (c counters) first(names ...string) Quantity {
-	for _, n := range names {
-		if v, ok := c[n]; ok {
-			return known(v, n)
-		}
-	}
-	return missing(names[0] + " not measured")
-}
-
-// product multiplies known quantities.
-func product(qs ...Quantity) Quantity {
-	out := known(1, "")
-	var from []string
-	for _, q := range qs {
-		if !q.OK {
-			return q
-		}
-		out.Value *= q.Value
-		from = append(from, q.From)
-	}
-	out.From = strings.Join(from, " x ")
-	return out
-}
-
-// best is the first known of its arguments; when none is, the first says what
-// to measure.
-func best(qs ...Quantity) Quantity {
-	for _, q := range qs {
-		if q.OK {
-			return q
-		}
-	}
-	return qs[0]
+// nvidia reads Nsight Compute's counters.
+type nvidia struct {
+	counters
+	opt Options
 }
 
 // time is the duration of the launch in seconds.
-func (c counters) time() Quantity {
+func (c nvidia) time() Quantity {
 	q := best(
-		c.first("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max", "gpu__time_duration_measured_user.sum", "Duration", TimeCounter),
+		c.first("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max", "gpu__time_duration_measured_user.sum", "Duration"),
 		ratio(c.first("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg"), c.rate("sm")),
 	)
 	if q.OK && !(q.Value > 0) {
@@ -87,7 +19,7 @@ func (c counters) time() Quantity {
 }
 
 // rate is the clock of a unit, cycle/s.
-func (c counters) rate(unit string) Quantity {
+func (c nvidia) rate(unit string) Quantity {
 	names := []string{unit + "__cycles_elapsed.avg.per_second"}
 	if unit == "sm" || unit == "l1tex" || unit == "smsp" { // one clock domain
 		names = append(names, "sm__cycles_elapsed.avg.per_second", "smsp__cycles_elapsed.avg.per_second")
@@ -98,7 +30,10 @@ func (c counters) rate(unit string) Quantity {
 var letter = [...]string{FP64: "d", FP32: "f", FP16: "h"}
 
 // flop is add + mul + 2 fma of a precision.
-func (c counters) flop(p Precision, time Quantity, opt Options) Quantity {
+func (c nvidia) flop(p Precision) Quantity {
+	if p > FP16 {
+		return missing("not counted")
+	}
 	op := func(unit, op, suffix string) string {
 		return unit + "__sass_thread_inst_executed_op_" + letter[p] + op + "_pred_on.sum" + suffix
 	}
@@ -112,17 +47,17 @@ func (c counters) flop(p Precision, time Quantity, opt Options) Quantity {
 	for _, unit := range []string{"smsp", "sm"} {
 		addmul := c.sum(1, op(unit, "add", ".per_cycle_elapsed"), op(unit, "mul", ".per_cycle_elapsed"))
 		fma := c.sum(2, op(unit, "fma", ".per_cycle_elapsed"))
-		ways = append(ways, product(plus(addmul, fma), c.rate(unit), time))
+		ways = append(ways, product(plus(addmul, fma), c.rate(unit), c.time()))
 	}
-	q := best(append(ways, c.sum(1, FlopCounter(p)))...)
+	q := best(ways...)
 	if p != FP16 {
 		return q
 	}
 	if q.OK {
-		q.Value *= opt.HalfWeight
+		q.Value *= c.opt.HalfWeight
 	}
-	if opt.TensorFlop > 0 {
-		tensor := c.sum(opt.TensorFlop, "sm__inst_executed_pipe_tensor.sum")
+	if c.opt.TensorFlop > 0 {
+		tensor := c.sum(c.opt.TensorFlop, "sm__inst_executed_pipe_tensor.sum")
 		if q.OK && tensor.OK {
 			return plus(q, tensor)
 		}
@@ -131,27 +66,15 @@ func (c counters) flop(p Precision, time Quantity, opt Options) Quantity {
 	return q
 }
 
-func plus(a, b Quantity) Quantity {
-	switch {
-	case a.OK && b.OK:
-		return known(a.Value+b.Value, a.From+" + "+b.From)
-	case !a.OK && !b.OK:
-		return missing(strings.TrimSuffix(a.From, " not measured") + ", " + b.From)
-	case !a.OK:
-		return a
-	}
-	return b
-}
-
 // peak is the most flop/s of a precision at the profiled clock: two per fused
 // multiply-add.
-func (c counters) peak(p Precision, opt Options) Quantity {
+func (c nvidia) peak(p Precision) Quantity {
+	if p > FP16 {
+		return missing("no ceiling in the profile")
+	}
 	q := product(c.sum(2, "sm__sass_thread_inst_executed_op_"+letter[p]+"fma_pred_on.sum.peak_sustained"), c.rate("sm"))
 	if q.OK && p == FP16 {
-		q.Value *= opt.HalfWeight
-	}
-	if v, ok := opt.Peak[p]; ok && !q.OK {
-		return known(v, Given)
+		q.Value *= c.opt.HalfWeight
 	}
 	return q
 }
@@ -162,10 +85,8 @@ const (
 )
 
 // bytes is the traffic of a level, read and written.
-func (c counters) bytes(l Level, time Quantity) Quantity {
-	if q := c.sum(1, ByteCounter(l)); q.OK {
-		return q
-	}
+func (c nvidia) bytes(l Level) Quantity {
+	time := c.time()
 	switch l {
 	case DRAM:
 		return best(
@@ -179,6 +100,8 @@ func (c counters) bytes(l Level, time Quantity) Quantity {
 		)
 	case L2:
 		return best(c.sum(1, "lts__t_bytes.sum"), c.sum(sector, "lts__t_sectors.sum"), product(c.sum(1, "lts__t_bytes.sum.per_second"), time))
+	case L3:
+		return missing("no such level")
 	case L1:
 		return best(
 			c.sum(1, "l1tex__t_bytes.sum"), c.sum(sector, "l1tex__t_sectors.sum"), product(c.sum(1, "l1tex__t_bytes.sum.per_second"), time),
@@ -193,20 +116,28 @@ func (c counters) bytes(l Level, time Quantity) Quantity {
 }
 
 // bandwidth is the most byte/s of a level at the profiled clock.
-func (c counters) bandwidth(l Level, opt Options) Quantity {
+func (c nvidia) bandwidth(l Level) Quantity {
 	var q Quantity
 	switch l {
 	case DRAM:
 		q = product(c.sum(1, "dram__bytes.sum.peak_sustained"), c.rate("dram"))
 	case L2:
 		q = product(c.sum(1, "lts__t_bytes.sum.peak_sustained"), c.rate("lts"))
+	case L3:
+		return missing("no such level")
 	case L1:
 		q = product(c.sum(1, "l1tex__t_bytes.sum.peak_sustained"), c.rate("l1tex"))
 	default:
 		q = product(c.sum(wavefront, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.peak_sustained"), c.rate("l1tex"))
 	}
-	if v, ok := opt.Bandwidth[l]; ok && !q.OK {
-		return known(v, Given)
+	return q
+}
+
+// busy is the use of the SM's busiest unit.
+func (c nvidia) busy() Quantity {
+	q := c.first("sm__throughput.avg.pct_of_peak_sustained_elapsed")
+	if q.OK {
+		q.Value /= 100
 	}
 	return q
 }

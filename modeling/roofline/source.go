@@ -1,0 +1,134 @@
+package roofline
+
+import (
+	"strings"
+)
+
+// A source reads the quantities of one launch from the counters of one family
+// of tools. What it does not find it says so in the Quantity, with the names of
+// the counters that would give it.
+type source interface {
+	time() Quantity             // s
+	flop(p Precision) Quantity  // flop, or operations of an integer precision
+	bytes(l Level) Quantity     // byte, read and written
+	peak(p Precision) Quantity  // flop/s at the profiled clock
+	bandwidth(l Level) Quantity // byte/s at the profiled clock
+	busy() Quantity             // use of the busiest unit of the cores, 0 to 1
+}
+
+// sourceOf is the source that suits a launch's counters; each quantity that it
+// lacks is taken from counters that give it as it is (see FlopCounter).
+func sourceOf(metrics map[string]float64, opt Options) source {
+	return withPlain{nvidia{counters(metrics), opt}, plain{counters(metrics)}}
+}
+
+// TimeCounter is the time of a launch in s in profiles that are not Nsight
+// Compute's: Caliper's name.
+const TimeCounter = "time.duration"
+
+// FlopCounter is the counter that gives work of a precision as it is, in flop,
+// "flop.fp64": programs that count what they do write it into their profiles.
+func FlopCounter(p Precision) string {
+	return [...]string{"flop.fp64", "flop.fp32", "flop.fp16", "op.int", "flop.tensor.fp64", "flop.tensor.fp32", "flop.tensor.fp16",
+		"flop.tensor.bf16", "flop.tensor.fp8", "op.tensor.int8"}[p]
+}
+
+// ByteCounter is the counter that gives the traffic of a level as it is, in
+// byte, "byte.dram".
+func ByteCounter(l Level) string {
+	return [...]string{"byte.dram", "byte.l3", "byte.l2", "byte.l1", "byte.shared"}[l]
+}
+
+// plain reads counters that give a quantity as it is.
+type plain struct{ c counters }
+
+func (s plain) time() Quantity            { return s.c.first(TimeCounter) }
+func (s plain) flop(p Precision) Quantity { return s.c.first(FlopCounter(p)) }
+func (s plain) bytes(l Level) Quantity    { return s.c.first(ByteCounter(l)) }
+func (plain) peak(Precision) Quantity     { return missing("no counter gives a ceiling") }
+func (plain) bandwidth(Level) Quantity    { return missing("no counter gives a ceiling") }
+func (plain) busy() Quantity              { return missing("no counter gives the use of a unit") }
+
+// withPlain asks a tool's counters first, except for bytes: where a program
+// counted its own traffic at a level, it meant that.
+type withPlain struct {
+	source
+	plain plain
+}
+
+func (s withPlain) time() Quantity            { return best(s.source.time(), s.plain.time()) }
+func (s withPlain) flop(p Precision) Quantity { return best(s.source.flop(p), s.plain.flop(p)) }
+func (s withPlain) bytes(l Level) Quantity {
+	if q := s.plain.bytes(l); q.OK {
+		return q
+	}
+	return s.source.bytes(l)
+}
+
+// counters reads quantities from names. Each reading tries the counters that
+// different versions and sections of Nsight Compute give, best first.
+type counters map[string]float64
+
+// sum adds counters that must all be there, each times its weight.
+func (c counters) sum(weight float64, names ...string) Quantity {
+	total := 0.0
+	var lacking []string
+	for _, n := range names {
+		v, ok := c[n]
+		if !ok {
+			lacking = append(lacking, n)
+		}
+		total += v
+	}
+	if lacking != nil {
+		return missing(strings.Join(lacking, ", ") + " not measured")
+	}
+	return known(weight*total, strings.Join(names, " + "))
+}
+
+func (c counters) first(names ...string) Quantity {
+	for _, n := range names {
+		if v, ok := c[n]; ok {
+			return known(v, n)
+		}
+	}
+	return missing(names[0] + " not measured")
+}
+
+// product multiplies known quantities.
+func product(qs ...Quantity) Quantity {
+	out := known(1, "")
+	var from []string
+	for _, q := range qs {
+		if !q.OK {
+			return q
+		}
+		out.Value *= q.Value
+		from = append(from, q.From)
+	}
+	out.From = strings.Join(from, " x ")
+	return out
+}
+
+// best is the first known of its arguments; when none is, the first says what
+// to measure.
+func best(qs ...Quantity) Quantity {
+	for _, q := range qs {
+		if q.OK {
+			return q
+		}
+	}
+	return qs[0]
+}
+
+func plus(a, b Quantity) Quantity {
+	switch {
+	case a.OK && b.OK:
+		return known(a.Value+b.Value, a.From+" + "+b.From)
+	case !a.OK && !b.OK:
+		return missing(strings.TrimSuffix(a.From, " not measured") + ", " + b.From)
+	case !a.OK:
+		return a
+	}
+	return b
+}
