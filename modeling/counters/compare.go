@@ -50,9 +50,17 @@ type CompareOptions struct {
 // Compared is how well the counters of one way to choose predict rows that
 // neither the choice nor the regressor has seen.
 type Compared struct {
-	Way    string
-	R2     float64 // of the target as Select takes it (log time): 1 - squared errors / squared deviations, mean over repeats
-	R2SD   float64 // standard deviation over repeats; for Random over draws
+	Way  string
+	R2   float64 // of the target as Select takes it (log time): 1 - squared errors / squared deviations, mean over repeats
+	R2SD float64 // standard deviation over repeats; for Random over draws
+	// Low and High are the 95 % bootstrap interval of R2 over units of rows
+	// (Efron 1979, percentiles), errors being the mean over repeats. It says how
+	// far the figure depends on which rows were measured; it does not fit again.
+	Low, High float64
+	// Ahead is the ensemble's R2 less this one, with the interval of the paired
+	// difference (the same samples for both); NaN for the ensemble itself.
+	Ahead, AheadLow, AheadHigh float64
+
 	MAPE   float64 // mean of |p-t|/t of the target itself, NaN where it is not positive
 	Better float64 // share of the repeats (for Random: of the draws) in which the ensemble's R2 is larger; NaN for itself
 	// Often are the counters by the share of folds in which they were chosen,
@@ -136,6 +144,7 @@ func Compare(ctx context.Context, t Table, o CompareOptions) (*Comparison, error
 		}
 	}
 	c.Ways = tally.ways(o.Folds * o.Repeats)
+	tally.intervals(c.Ways, keys, o.Seed)
 	return c, nil
 }
 
@@ -180,7 +189,7 @@ func (o *CompareOptions) fold(ctx context.Context, t Table, f split.Split, tally
 			}
 			z[i] = predict(x)
 		}
-		tally.add(way, repeat, draw, p.yscale, z, pick(t.Y, f.Test))
+		tally.add(way, repeat, draw, p.yscale, z, pick(t.Y, f.Test), f.Test)
 		return nil
 	}
 	all := make([]int, len(cs))
@@ -260,14 +269,29 @@ func nearest(x [][]float64, y, q []float64, k int) float64 {
 }
 
 // Frame is the comparison as a dataframe, a row per way to choose: way, r2,
-// r2_sd, mape, ensemble_better (shares of one) and counters, the most frequent.
+// r2_low, r2_high, r2_sd, ahead, ahead_low, ahead_high, mape, ensemble_better
+// (shares of one) and counters, the most frequent.
 func (c *Comparison) Frame() dataframe.DataFrame {
 	var ways, names []string
-	var r2, sd, mape, better []float64
 	for _, w := range c.Ways {
 		ways, names = append(ways, w.Way), append(names, w.often(c.K))
-		r2, sd, mape, better = append(r2, w.R2), append(sd, w.R2SD), append(mape, w.MAPE), append(better, w.Better)
 	}
-	return dataframe.New(series.New(ways, series.String, "way"), series.New(r2, series.Float, "r2"), series.New(sd, series.Float, "r2_sd"),
-		series.New(mape, series.Float, "mape"), series.New(better, series.Float, "ensemble_better"), series.New(names, series.String, "counters"))
+	figure := func(name string, of func(w Compared) float64) series.Series {
+		var vs []float64
+		for _, w := range c.Ways {
+			vs = append(vs, of(w))
+		}
+		return series.New(vs, series.Float, name)
+	}
+	return dataframe.New(series.New(ways, series.String, "way"),
+		figure("r2", func(w Compared) float64 { return w.R2 }),
+		figure("r2_low", func(w Compared) float64 { return w.Low }),
+		figure("r2_high", func(w Compared) float64 { return w.High }),
+		figure("r2_sd", func(w Compared) float64 { return w.R2SD }),
+		figure("ahead", func(w Compared) float64 { return w.Ahead }),
+		figure("ahead_low", func(w Compared) float64 { return w.AheadLow }),
+		figure("ahead_high", func(w Compared) float64 { return w.AheadHigh }),
+		figure("mape", func(w Compared) float64 { return w.MAPE }),
+		figure("ensemble_better", func(w Compared) float64 { return w.Better }),
+		series.New(names, series.String, "counters"))
 }

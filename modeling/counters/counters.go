@@ -23,7 +23,7 @@ type Options struct {
 	Alias      float64  // |r| from which columns are copies, 0.999 by default
 	MaxMissing float64  // part of the rows that may lack a value, 0.2 by default
 	Drop       []string // columns not to choose from
-	Keep       []string // columns to choose from though they look derived from time
+	Keep       []string // columns to choose from though they look derived from time, or are no counters
 	// Progress, if not nil, is told after each member how many are done. Calls
 	// come one at a time.
 	Progress func(done, members int)

@@ -20,9 +20,9 @@ func (w Compared) often(k int) string {
 func (c *Comparison) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, c.title())
-	fmt.Fprintf(&b, "  %-16s %8s %8s %8s %16s\n", "", "R2", "sd", "MAPE", "ensemble better")
+	fmt.Fprintf(&b, "  %-16s %8s %16s %8s  %-28s %8s %16s\n", "", "R2", "95 % interval", "sd", "ensemble ahead by", "MAPE", "ensemble better")
 	for _, w := range c.Ways {
-		fmt.Fprintf(&b, "  %-16s %8.3f %8.3f %8s %16s\n", w.Way, w.R2, w.R2SD, percent(w.MAPE, 1), percent(w.Better, 0))
+		fmt.Fprintf(&b, "  %-16s %8.3f %16s %8.3f  %-28s %8s %16s\n", w.Way, w.R2, span(w.Low, w.High), w.R2SD, w.ahead(), percent(w.MAPE, 1), percent(w.Better, 0))
 	}
 	for _, w := range c.Ways {
 		if s := w.often(c.K); s != "" {
@@ -32,8 +32,18 @@ func (c *Comparison) String() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+func span(low, high float64) string { return fmt.Sprintf("%.3f to %.3f", low, high) }
+
+// ahead is by how much the ensemble's R2 is larger, with the paired interval.
+func (w Compared) ahead() string {
+	if math.IsNaN(w.Ahead) {
+		return "-"
+	}
+	return fmt.Sprintf("%+.4f (%+.4f to %+.4f)", w.Ahead, w.AheadLow, w.AheadHigh)
+}
+
 func (c *Comparison) title() string {
-	return fmt.Sprintf("Predicting %s on unseen rows from %d counters: %s, %d rows, %d-fold cross-validation of choice and fit, %d repeats, seed %d; %d random choices a repeat",
+	return fmt.Sprintf("Predicting %s on unseen rows from %d counters: %s, %d rows, %d-fold cross-validation of choice and fit, %d repeats, seed %d; %d random choices a repeat; intervals by bootstrap over rows",
 		c.Target, c.K, c.Regressor, c.Rows, c.Folds, c.Repeats, c.Seed, c.Draws)
 }
 
@@ -75,9 +85,9 @@ func (c *Comparison) Display() display.Bundle {
 	b.WriteString(`<div style="color:inherit">` + display.Escape(c.title()))
 	var rows [][]string
 	for _, w := range c.Ways {
-		rows = append(rows, []string{w.Way, fmt.Sprintf("%.3f", w.R2), fmt.Sprintf("%.3f", w.R2SD), percent(w.MAPE, 1), percent(w.Better, 0), w.often(c.K)})
+		rows = append(rows, []string{w.Way, fmt.Sprintf("%.3f", w.R2), span(w.Low, w.High), fmt.Sprintf("%.3f", w.R2SD), w.ahead(), percent(w.MAPE, 1), percent(w.Better, 0), w.often(c.K)})
 	}
-	table(&b, []string{"<", "R²", "sd", "MAPE", "ensemble better", "<chosen in so many folds"}, rows)
+	table(&b, []string{"<", "R²", "95 % interval", "sd", "ensemble ahead by", "MAPE", "ensemble better", "<chosen in so many folds"}, rows)
 	b.WriteString("</div>")
 	return display.Bundle{Data: map[string]any{"text/plain": c.String(), "text/html": b.String()}}
 }

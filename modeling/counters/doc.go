@@ -10,7 +10,9 @@
 // Rows without a target are left out. Columns are removed, each with its
 // reason, that have no value in too many rows, that are constant or nearly so,
 // and that hold the time in disguise: by name or unit (split.TimeDerived), or
-// because time, alone or times one other column, gives them exactly. What gaps
+// because time, alone or times one other column, gives them exactly; so are the
+// properties of the compiled kernel that tuners report (registers, memory
+// declared), which are no counters: Options.Keep takes them in. What gaps
 // remain take the column's median, so that they say nothing. The target, when
 // positive, is taken by its logarithm, as is a positive column that is skewed
 // or spans more than a decade; then all are standardised. Columns that are

@@ -177,6 +177,9 @@ func (p *prepared) refuse(c *column, o *Options) string {
 	if why, derived := timeDerived(c.name); derived && !kept {
 		return why
 	}
+	if Describe(c.name).Source == sourceTuner && !kept {
+		return "a property of the compiled kernel, no counter"
+	}
 	have := make([]float64, 0, len(c.raw))
 	for i, v := range c.raw {
 		if math.IsInf(v, 0) {

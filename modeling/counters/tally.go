@@ -3,10 +3,14 @@ package counters
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
 )
+
+// bootstraps is how many samples of units an interval is made of.
+const bootstraps = 2000
 
 // tally gathers predictions of all folds of a repeat (and draw) per way.
 type tally struct {
@@ -16,6 +20,7 @@ type tally struct {
 }
 
 type tallied struct {
+	rows                []int     // of the table
 	measured, predicted []float64 // of the target as it was taken
 	apes                []float64
 }
@@ -24,7 +29,7 @@ func newTally() *tally {
 	return &tally{runs: map[string]map[[2]int]*tallied{}, chosen: map[string]map[string]int{}}
 }
 
-func (t *tally) add(way string, repeat, draw int, s scale, z, raw []float64) {
+func (t *tally) add(way string, repeat, draw int, s scale, z, raw []float64, rows []int) {
 	if t.runs[way] == nil {
 		t.order = append(t.order, way)
 		t.runs[way] = map[[2]int]*tallied{}
@@ -35,6 +40,7 @@ func (t *tally) add(way string, repeat, draw int, s scale, z, raw []float64) {
 		run = &tallied{}
 		t.runs[way][key] = run
 	}
+	run.rows = append(run.rows, rows...)
 	for i, v := range z {
 		predicted := v*s.sd + s.mean
 		run.predicted = append(run.predicted, predicted)
@@ -72,15 +78,104 @@ func (r *tallied) mape() float64 {
 	return stat.Mean(r.apes, nil)
 }
 
+// errors are the mean squared errors of a way per row of the table.
+func (t *tally) errors(way string, rows int) []float64 {
+	out := make([]float64, rows)
+	for _, k := range t.keys(way) {
+		r := t.runs[way][k]
+		for i, row := range r.rows {
+			d := r.measured[i] - r.predicted[i]
+			out[row] += d * d / float64(len(t.runs[way]))
+		}
+	}
+	return out
+}
+
+// keys are the repeats and draws of a way, in order.
+func (t *tally) keys(way string) [][2]int {
+	keys := make([][2]int, 0, len(t.runs[way]))
+	for k := range t.runs[way] {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	return keys
+}
+
+// intervals fills the intervals of all ways from the same bootstrap samples of
+// units, so that differences are paired: what is hard to predict is so for
+// every way. keys says which unit a row of the table belongs to, "" where each
+// stands alone.
+func (t *tally) intervals(ways []Compared, keys []string, seed uint64) {
+	rows := len(keys)
+	measured := make([]float64, rows)
+	first := t.runs[Ensemble][[2]int{0, 0}]
+	for i, row := range first.rows {
+		measured[row] = first.measured[i]
+	}
+	at := map[string]int{}
+	var units [][]int
+	for row, k := range keys {
+		u, ok := at[k]
+		if !ok || k == "" {
+			u = len(units)
+			at[k] = u
+			units = append(units, nil)
+		}
+		units[u] = append(units[u], row)
+	}
+	errs := make([][]float64, len(ways))
+	r2s := make([][]float64, len(ways))
+	base := 0
+	for i, w := range ways {
+		errs[i] = t.errors(w.Way, rows)
+		if w.Way == Ensemble {
+			base = i
+		}
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x626f6f74))
+	weights := make([]float64, rows)
+	for range bootstraps {
+		clear(weights)
+		for range units {
+			for _, row := range units[rng.IntN(len(units))] {
+				weights[row]++
+			}
+		}
+		_, variance := stat.PopMeanVariance(measured, weights)
+		if variance <= 0 {
+			continue
+		}
+		for i := range ways {
+			r2s[i] = append(r2s[i], 1-stat.Mean(errs[i], weights)/variance)
+		}
+	}
+	interval := func(of func(draw int) float64) (low, high float64) {
+		if len(r2s[base]) == 0 {
+			return math.NaN(), math.NaN()
+		}
+		v := make([]float64, len(r2s[base]))
+		for d := range v {
+			v[d] = of(d)
+		}
+		slices.Sort(v)
+		return stat.Quantile(0.025, stat.LinInterp, v, nil), stat.Quantile(0.975, stat.LinInterp, v, nil)
+	}
+	for i := range ways {
+		w := &ways[i]
+		w.Low, w.High = interval(func(d int) float64 { return r2s[i][d] })
+		w.Ahead, w.AheadLow, w.AheadHigh = math.NaN(), math.NaN(), math.NaN()
+		if i != base {
+			w.Ahead = ways[base].R2 - w.R2
+			w.AheadLow, w.AheadHigh = interval(func(d int) float64 { return r2s[base][d] - r2s[i][d] })
+		}
+	}
+}
+
 // ways makes the table; folds is how often each way chose.
 func (t *tally) ways(folds int) []Compared {
 	var out []Compared
 	for _, way := range t.order {
-		keys := make([][2]int, 0, len(t.runs[way]))
-		for k := range t.runs[way] {
-			keys = append(keys, k)
-		}
-		slices.SortFunc(keys, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+		keys := t.keys(way)
 		var r2s, mapes []float64
 		better := 0.0
 		for _, k := range keys {
