@@ -11,20 +11,50 @@ import (
 	"github.com/go-gota/gota/series"
 )
 
+// CallTree is the call tree of a run in one metric.
+type CallTree struct {
+	Metric    string
+	Inclusive bool       // the metric's values contain those of the regions below
+	Nodes     []TreeNode // depth first
+}
+
+// TreeNode is a region of a call tree.
+type TreeNode struct {
+	Region, Parent int64 // Parent is 0 for a root
+	Depth          int
+	Short, Raw     string
+	Kind, Module   string
+	Launches       int64
+	Inclusive      Null[float64]
+	Exclusive      Null[float64]
+	Unit           string
+}
+
 // Tree returns the call tree of a run, one row per region in depth-first
 // order: region_id, parent_id, depth, path (short names joined with "/"),
 // kernel (short name), kind, count (launches), inclusive, exclusive and unit.
+// Its values are those of CallTree.
+func (s *Store) Tree(ctx context.Context, run int64, metric string) (dataframe.DataFrame, error) {
+	t, err := s.CallTree(ctx, run, metric)
+	if err != nil {
+		return dataframe.DataFrame{}, err
+	}
+	return t.frame()
+}
+
+// CallTree returns the call tree of a run.
 //
 // metric is the counter that holds the time; empty takes the one which the
 // collector named for the run. Its values are summed over launches (ranks,
 // visits), except that a region with a value as a whole has that. Where the metric is inclusive, exclusive = inclusive - sum of the
 // children's inclusive; where it is exclusive, inclusive = exclusive + sum of
-// the children's inclusive. A region without a value of its own has NA, but
+// the children's inclusive. A region without a value of its own has no value, but
 // for an inclusive that follows from its children. A counter named here counts as inclusive
-// when "inclusive" is part of its name.
-func (s *Store) Tree(ctx context.Context, run int64, metric string) (dataframe.DataFrame, error) {
-	fail := func(err error) (dataframe.DataFrame, error) {
-		return dataframe.DataFrame{}, fmt.Errorf("call tree of run %d: %w", run, err)
+// when the profile says so (Score-P's "metric NAME type") or its name does: by
+// the word "inclusive", by HPCToolkit's "(I)" or its scope "execution".
+func (s *Store) CallTree(ctx context.Context, run int64, metric string) (CallTree, error) {
+	fail := func(err error) (CallTree, error) {
+		return CallTree{}, fmt.Errorf("call tree of run %d: %w", run, err)
 	}
 	metric, inclusive, err := s.timeMetric(ctx, run, metric)
 	if err != nil {
@@ -34,7 +64,8 @@ func (s *Store) Tree(ctx context.Context, run int64, metric string) (dataframe.D
 	if err != nil {
 		return fail(err)
 	}
-	t := treeFrame{nodes: nodes, inclusive: inclusive}
+	out := CallTree{Metric: metric, Inclusive: inclusive}
+	t := treeWalk{inclusive: inclusive}
 	base := strings.TrimSuffix(metric, inclusiveSuffix)
 	if t.both, err = s.has(ctx, run, base, base+inclusiveSuffix); err != nil {
 		return fail(err)
@@ -53,7 +84,7 @@ func (s *Store) Tree(ctx context.Context, run int64, metric string) (dataframe.D
 	}
 	children := map[int64][]*treeNode{}
 	for _, n := range nodes {
-		p := n.parent
+		p := n.Parent
 		if _, ok := nodes[p]; !ok {
 			p = 0
 		}
@@ -63,10 +94,12 @@ func (s *Store) Tree(ctx context.Context, run int64, metric string) (dataframe.D
 		sort.Slice(c, func(i, j int) bool { return c[i].before(c[j]) })
 	}
 	t.children = children
+	t.nodes = make([]TreeNode, 0, len(nodes))
 	for _, root := range children[0] {
-		t.visit(root, 0, "")
+		t.visit(root, 0)
 	}
-	return t.frame()
+	out.Nodes = t.nodes
+	return out, nil
 }
 
 // TreeOf returns the call tree of a run with several metrics, rows as Tree has
@@ -118,7 +151,8 @@ func (s *Store) timeMetric(ctx context.Context, run int64, metric string) (strin
 	case metric == "" || metric == named:
 		return named, inclusive, nil
 	}
-	return metric, isInclusive(metric), nil
+	inclusive, err = s.isInclusive(ctx, run, metric)
+	return metric, inclusive, err
 }
 
 // someMetrics names metrics that a call tree of the run can show, for errors:
@@ -137,12 +171,10 @@ func (s *Store) someMetrics(ctx context.Context, run int64) string {
 }
 
 type treeNode struct {
-	id, parent, order int64
-	short, kind       string
-	count             int64
-	own               Null[float64] // sum of the metric
-	whole             Null[float64] // sum of the inclusive one, where there are both
-	unit              string
+	TreeNode
+	order int64
+	own   Null[float64] // sum of the metric
+	whole Null[float64] // sum of the inclusive one, where there are both
 }
 
 // before orders siblings: as the tool orders them, else as they were met.
@@ -150,11 +182,11 @@ func (n *treeNode) before(m *treeNode) bool {
 	if n.order != m.order {
 		return n.order < m.order
 	}
-	return n.id < m.id
+	return n.Region < m.Region
 }
 
 func (s *Store) regions(ctx context.Context, run int64) (map[int64]*treeNode, error) {
-	rows, err := s.conn.Query(ctx, `SELECT g.id, g.parent_id, g.ord, g.short, g.kind, count(l.id)
+	rows, err := s.conn.Query(ctx, `SELECT g.id, g.parent_id, g.ord, g.short, g.raw, g.kind, g.module, count(l.id)
 		FROM region g LEFT JOIN launch l ON l.region_id = g.id WHERE g.run_id = ? GROUP BY ALL`, run)
 	if err != nil {
 		return nil, err
@@ -163,9 +195,10 @@ func (s *Store) regions(ctx context.Context, run int64) (map[int64]*treeNode, er
 	nodes := map[int64]*treeNode{}
 	for rows.Next() {
 		v := rows.Values()
-		n := &treeNode{id: integer(v[0]).V, parent: integer(v[1]).V, order: integer(v[2]).Or(math.MaxInt64),
-			short: str(v[3]), kind: str(v[4]), count: integer(v[5]).V}
-		nodes[n.id] = n
+		n := &treeNode{order: integer(v[2]).Or(math.MaxInt64)}
+		n.Region, n.Parent, n.Launches = integer(v[0]).V, integer(v[1]).V, integer(v[7]).V
+		n.Short, n.Raw, n.Kind, n.Module = str(v[3]), str(v[4]), str(v[5]), str(v[6])
+		nodes[n.Region] = n
 	}
 	return nodes, rows.Err()
 }
@@ -182,7 +215,7 @@ func (s *Store) times(ctx context.Context, run int64, metric string, nodes map[i
 	for rows.Next() {
 		v := rows.Values()
 		if n := nodes[integer(v[0]).V]; n != nil {
-			n.own, n.unit, found = number(v[1]), str(v[2]), true
+			n.own, n.Unit, found = number(v[1]), str(v[2]), true
 		}
 	}
 	if err := rows.Err(); err != nil {
@@ -204,28 +237,22 @@ func (s *Store) has(ctx context.Context, run int64, a, b string) (bool, error) {
 	return n == 2, err
 }
 
-type treeFrame struct {
-	nodes     map[int64]*treeNode
+type treeWalk struct {
 	children  map[int64][]*treeNode
 	inclusive bool
 	both      bool // nodes have the inclusive value as whole
-	cols      [10][]any
+	nodes     []TreeNode
 }
 
-// visit adds the rows of n and of what is below it and returns n's inclusive time.
-func (t *treeFrame) visit(n *treeNode, depth int, path string) Null[float64] {
-	if path != "" {
-		path += "/"
-	}
-	path += n.short
-	at := len(t.cols[0])
-	for i, v := range []any{int(n.id), cell(Null[int64]{n.parent, n.parent != 0}), depth, path, n.short, n.kind, int(n.count), nil, nil, nil} {
-		t.cols[i] = append(t.cols[i], v)
-	}
+// visit adds n and what is below it and returns n's inclusive value.
+func (t *treeWalk) visit(n *treeNode, depth int) Null[float64] {
+	n.Depth = depth
+	at := len(t.nodes)
+	t.nodes = append(t.nodes, n.TreeNode)
 	var below float64
 	var has bool
-	for _, c := range t.children[n.id] {
-		if in := t.visit(c, depth+1, path); in.Valid {
+	for _, c := range t.children[n.Region] {
+		if in := t.visit(c, depth+1); in.Valid {
 			below, has = below+in.V, true
 		}
 	}
@@ -240,28 +267,56 @@ func (t *treeFrame) visit(n *treeNode, depth int, path string) Null[float64] {
 	case has:
 		in = Some(below)
 	}
-	if in.Valid {
-		t.cols[7][at] = in.V
-	}
-	if ex.Valid {
-		t.cols[8][at] = ex.V
-	}
-	if n.unit != "" {
-		t.cols[9][at] = n.unit
-	}
+	t.nodes[at].Inclusive, t.nodes[at].Exclusive = in, ex
 	return in
 }
 
-func (t *treeFrame) frame() (dataframe.DataFrame, error) {
+func (t CallTree) frame() (dataframe.DataFrame, error) {
+	var cols [10][]any
+	var path []string // one for each depth on the way to a node
+	for _, n := range t.Nodes {
+		path = path[:n.Depth]
+		p := n.Short
+		if n.Depth > 0 {
+			p = path[n.Depth-1] + "/" + p
+		}
+		path = append(path, p)
+		var unit any
+		if n.Unit != "" {
+			unit = n.Unit
+		}
+		for i, v := range []any{int(n.Region), cell(Null[int64]{n.Parent, n.Parent != 0}), n.Depth, p, n.Short, n.Kind, int(n.Launches), n.Inclusive.any(), n.Exclusive.any(), unit} {
+			cols[i] = append(cols[i], v)
+		}
+	}
 	names := [10]string{"region_id", "parent_id", "depth", "path", "kernel", "kind", "count", "inclusive", "exclusive", "unit"}
 	types := [10]series.Type{series.Int, series.Int, series.Int, series.String, series.String, series.String, series.Int, series.Float, series.Float, series.String}
 	var ss []series.Series
 	for i := range names {
-		ss = append(ss, series.New(t.cols[i], types[i], names[i]))
+		if cols[i] == nil {
+			cols[i] = []any{}
+		}
+		ss = append(ss, series.New(cols[i], types[i], names[i]))
 	}
 	df := dataframe.New(ss...)
 	return df, df.Err
 }
 
-// isInclusive reports whether a metric's name says that it is inclusive.
-func isInclusive(metric string) bool { return strings.Contains(metric, "inclusive") }
+// isInclusive reports whether the profile or a metric's name says that it is
+// inclusive.
+func (s *Store) isInclusive(ctx context.Context, run int64, metric string) (bool, error) {
+	said := ""
+	err := each(ctx, s.conn, `SELECT value FROM attribute WHERE run_id = ? AND region_id IS NULL AND launch_id IS NULL AND name = ?`,
+		func(v []any) { said = str(v[0]) }, run, "metric "+metric+" type")
+	if err != nil {
+		return false, err
+	}
+	switch said {
+	case "INCLUSIVE":
+		return true, nil
+	case "EXCLUSIVE":
+		return false, nil
+	}
+	return strings.Contains(metric, "inclusive") || strings.HasSuffix(metric, " (I)") ||
+		strings.HasSuffix(metric, ":execution") || strings.HasSuffix(metric, ":execution:sum"), nil
+}
