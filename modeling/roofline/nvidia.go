@@ -1,5 +1,7 @@
 package roofline
 
+import "fmt"
+
 // nvidia reads Nsight Compute's counters.
 type nvidia struct {
 	counters
@@ -53,8 +55,8 @@ func (c nvidia) flop(p Precision) Quantity {
 	if p != FP16 {
 		return q
 	}
-	if q.OK {
-		q.Value *= c.opt.HalfWeight
+	if q.OK && c.opt.HalfWeight != 1 {
+		q = product(known(c.opt.HalfWeight, fmt.Sprintf("%g", c.opt.HalfWeight)), q)
 	}
 	if c.opt.TensorFlop > 0 {
 		tensor := c.sum(c.opt.TensorFlop, "sm__inst_executed_pipe_tensor.sum")
@@ -73,8 +75,8 @@ func (c nvidia) peak(p Precision) Quantity {
 		return missing("no ceiling in the profile")
 	}
 	q := product(c.sum(2, "sm__sass_thread_inst_executed_op_"+letter[p]+"fma_pred_on.sum.peak_sustained"), c.rate("sm"))
-	if q.OK && p == FP16 {
-		q.Value *= c.opt.HalfWeight
+	if q.OK && p == FP16 && c.opt.HalfWeight != 1 {
+		q = product(known(c.opt.HalfWeight, fmt.Sprintf("%g", c.opt.HalfWeight)), q)
 	}
 	return q
 }
@@ -137,6 +139,7 @@ func (c nvidia) bandwidth(l Level) Quantity {
 func (c nvidia) busy() Quantity {
 	q := c.first("sm__throughput.avg.pct_of_peak_sustained_elapsed")
 	if q.OK {
+		q.From += " / 100"
 		q.Value /= 100
 	}
 	return q

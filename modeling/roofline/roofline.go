@@ -23,8 +23,9 @@ type Launch struct {
 	Threads [3]int64
 }
 
-// Quantity is a number that may be unknown. From says which counters gave it,
-// or, when it is unknown, which are missing.
+// Quantity is a number that may be unknown. From is the formula of counters that
+// gave it for a launch ("32 x (a + b) / t": +, x and / between spaces, names and
+// numbers as they are), or, when it is unknown, which counters are missing.
 type Quantity struct {
 	Value float64
 	OK    bool
@@ -256,7 +257,14 @@ func ratio(a, b Quantity) Quantity {
 	case b.Value == 0:
 		return missing("division by zero: " + b.From)
 	}
-	return known(a.Value/b.Value, a.From+" / "+b.From)
+	top, bottom := a.From, b.From
+	if strings.Contains(top, " + ") {
+		top = "(" + top + ")"
+	}
+	if strings.Contains(bottom, " x ") || strings.Contains(bottom, " + ") || strings.Contains(bottom, " / ") {
+		bottom = "(" + bottom + ")"
+	}
+	return known(a.Value/b.Value, top+" / "+bottom)
 }
 
 // Intensity is the arithmetic intensity of a precision at a level, flop/byte.

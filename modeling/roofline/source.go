@@ -1,6 +1,7 @@
 package roofline
 
 import (
+	"fmt"
 	"strings"
 )
 
@@ -83,7 +84,19 @@ func (c counters) sum(weight float64, names ...string) Quantity {
 	if lacking != nil {
 		return missing(strings.Join(lacking, ", ") + " not measured")
 	}
-	return known(weight*total, strings.Join(names, " + "))
+	from := strings.Join(names, " + ")
+	if weight != 1 {
+		from = fmt.Sprintf("%g x %s", weight, factor(from))
+	}
+	return known(weight*total, from)
+}
+
+// factor is a formula as a part of a product or a divisor.
+func factor(from string) string {
+	if strings.Contains(from, " + ") || strings.Contains(from, " / ") {
+		return "(" + from + ")"
+	}
+	return from
 }
 
 func (c counters) first(names ...string) Quantity {
@@ -104,7 +117,7 @@ func product(qs ...Quantity) Quantity {
 			return q
 		}
 		out.Value *= q.Value
-		from = append(from, q.From)
+		from = append(from, factor(q.From))
 	}
 	out.From = strings.Join(from, " x ")
 	return out
