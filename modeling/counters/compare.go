@@ -61,8 +61,9 @@ type Compared struct {
 	// difference (the same samples for both); NaN for the ensemble itself.
 	Ahead, AheadLow, AheadHigh float64
 
-	MAPE   float64 // mean of |p-t|/t of the target itself, NaN where it is not positive
-	Better float64 // share of the repeats (for Random: of the draws) in which the ensemble's R2 is larger; NaN for itself
+	MAPE              float64 // mean of |p-t|/t of the target itself, NaN where it is not positive
+	MAPELow, MAPEHigh float64 // its interval, as that of R2
+	Better            float64 // share of the repeats (for Random: of the draws) in which the ensemble's R2 is larger; NaN for itself
 	// Often are the counters by the share of folds in which they were chosen,
 	// the most frequent first; empty for Random and Everything.
 	Often []Frequency

@@ -78,17 +78,24 @@ func (r *tallied) mape() float64 {
 	return stat.Mean(r.apes, nil)
 }
 
-// errors are the mean squared errors of a way per row of the table.
-func (t *tally) errors(way string, rows int) []float64 {
-	out := make([]float64, rows)
+// errors are the means of a way's squared and relative errors per row of the
+// table; relative ones are NaN where the target is not positive.
+func (t *tally) errors(way string, rows int) (squared, relative []float64) {
+	squared, relative = make([]float64, rows), make([]float64, rows)
+	n := float64(len(t.runs[way]))
 	for _, k := range t.keys(way) {
 		r := t.runs[way][k]
 		for i, row := range r.rows {
 			d := r.measured[i] - r.predicted[i]
-			out[row] += d * d / float64(len(t.runs[way]))
+			squared[row] += d * d / n
+			ape := math.NaN()
+			if len(r.apes) == len(r.rows) {
+				ape = r.apes[i]
+			}
+			relative[row] += ape / n
 		}
 	}
-	return out
+	return squared, relative
 }
 
 // keys are the repeats and draws of a way, in order.
@@ -123,11 +130,11 @@ func (t *tally) intervals(ways []Compared, keys []string, seed uint64) {
 		}
 		units[u] = append(units[u], row)
 	}
-	errs := make([][]float64, len(ways))
-	r2s := make([][]float64, len(ways))
+	squared, relative := make([][]float64, len(ways)), make([][]float64, len(ways))
+	r2s, mapes := make([][]float64, len(ways)), make([][]float64, len(ways))
 	base := 0
 	for i, w := range ways {
-		errs[i] = t.errors(w.Way, rows)
+		squared[i], relative[i] = t.errors(w.Way, rows)
 		if w.Way == Ensemble {
 			base = i
 		}
@@ -146,7 +153,8 @@ func (t *tally) intervals(ways []Compared, keys []string, seed uint64) {
 			continue
 		}
 		for i := range ways {
-			r2s[i] = append(r2s[i], 1-stat.Mean(errs[i], weights)/variance)
+			r2s[i] = append(r2s[i], 1-stat.Mean(squared[i], weights)/variance)
+			mapes[i] = append(mapes[i], stat.Mean(relative[i], weights))
 		}
 	}
 	interval := func(of func(draw int) float64) (low, high float64) {
@@ -157,12 +165,16 @@ func (t *tally) intervals(ways []Compared, keys []string, seed uint64) {
 		for d := range v {
 			v[d] = of(d)
 		}
+		if slices.ContainsFunc(v, math.IsNaN) {
+			return math.NaN(), math.NaN()
+		}
 		slices.Sort(v)
 		return stat.Quantile(0.025, stat.LinInterp, v, nil), stat.Quantile(0.975, stat.LinInterp, v, nil)
 	}
 	for i := range ways {
 		w := &ways[i]
 		w.Low, w.High = interval(func(d int) float64 { return r2s[i][d] })
+		w.MAPELow, w.MAPEHigh = interval(func(d int) float64 { return mapes[i][d] })
 		w.Ahead, w.AheadLow, w.AheadHigh = math.NaN(), math.NaN(), math.NaN()
 		if i != base {
 			w.Ahead = ways[base].R2 - w.R2

@@ -1,0 +1,6 @@
+package main
+
+// The evaluations that `rooflab eval` knows.
+import (
+	_ "github.com/rooflab/rooflab/modeling/evaluation/counterscoulomb"
+)
