@@ -1,18 +1,36 @@
 package roofline
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// nvidia reads Nsight Compute's counters.
+// nvidia reads Nsight Compute's counters, from Volta (cc 7.0) to Blackwell (cc
+// 12.x), under the names that its roofline sections use (SpeedOfLight_
+// RooflineChart and SpeedOfLight_Hierarchical{Double,Single,Half,Tensor}-
+// RooflineChart) and those that people ask for alone with --metrics. What
+// differs between architectures and versions is which of them are there, so
+// each quantity is a list of ways, most direct first.
 type nvidia struct {
 	counters
-	opt Options
+	opt    Options
+	launch Launch
 }
+
+const pct = ".pct_of_peak_sustained_elapsed"
+
+// leastPercent is the least percentage of a peak that a ceiling is computed
+// from: tools print two decimals, so that below it the ceiling would be off by
+// more than 1 %.
+const leastPercent = 0.5
 
 // time is the duration of the launch in seconds.
 func (c nvidia) time() Quantity {
 	q := best(
-		c.first("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max", "gpu__time_duration_measured_user.sum", "Duration"),
-		ratio(c.first("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg"), c.rate("sm")),
+		c.duration(),
+		ratio(c.first("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg"), c.frequency("sm")),
+		c.first(TimeCounter),
+		c.launch.ownTime(),
 	)
 	if q.OK && !(q.Value > 0) {
 		return missing(q.From + " is not positive")
@@ -20,127 +38,125 @@ func (c nvidia) time() Quantity {
 	return q
 }
 
-// rate is the clock of a unit, cycle/s.
-func (c nvidia) rate(unit string) Quantity {
+func (c nvidia) duration() Quantity {
+	return c.first("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max", "gpu__time_duration_measured_user.sum", "Duration")
+}
+
+// frequency is the clock of a unit as the profile gives it, cycle/s. Those of
+// an SM are one clock domain.
+func (c nvidia) frequency(unit string) Quantity {
 	names := []string{unit + "__cycles_elapsed.avg.per_second"}
-	if unit == "sm" || unit == "l1tex" || unit == "smsp" { // one clock domain
-		names = append(names, "sm__cycles_elapsed.avg.per_second", "smsp__cycles_elapsed.avg.per_second")
+	switch unit {
+	case "sm", "l1tex", "smsp":
+		names = append(names, "sm__cycles_elapsed.avg.per_second", "smsp__cycles_elapsed.avg.per_second", "SM Frequency")
+	case "dram":
+		names = append(names, "DRAM Frequency")
 	}
 	return c.first(names...)
 }
 
-var letter = [...]string{FP64: "d", FP32: "f", FP16: "h"}
-
-// flop is add + mul + 2 fma of a precision.
-func (c nvidia) flop(p Precision) Quantity {
-	if p > FP16 {
-		return missing("not counted")
-	}
-	op := func(unit, op, suffix string) string {
-		return unit + "__sass_thread_inst_executed_op_" + letter[p] + op + "_pred_on.sum" + suffix
-	}
-	var ways []Quantity
-	for _, unit := range []string{"sm", "smsp"} {
-		addmul := c.sum(1, op(unit, "add", ""), op(unit, "mul", ""))
-		fma := c.sum(2, op(unit, "fma", ""))
-		ways = append(ways, plus(addmul, fma))
-	}
-	// The roofline section of ncu gives the same per cycle.
-	for _, unit := range []string{"smsp", "sm"} {
-		addmul := c.sum(1, op(unit, "add", ".per_cycle_elapsed"), op(unit, "mul", ".per_cycle_elapsed"))
-		fma := c.sum(2, op(unit, "fma", ".per_cycle_elapsed"))
-		ways = append(ways, product(plus(addmul, fma), c.rate(unit), c.time()))
-	}
-	q := best(ways...)
-	if p != FP16 {
+// rate is the clock of a unit, cycle/s.
+func (c nvidia) rate(unit string) Quantity {
+	q := c.frequency(unit)
+	if q.OK {
 		return q
 	}
-	if q.OK && c.opt.HalfWeight != 1 {
-		q = product(known(c.opt.HalfWeight, fmt.Sprintf("%g", c.opt.HalfWeight)), q)
+	cycles := []string{unit + "__cycles_elapsed.avg", unit + "__cycles_elapsed.max"}
+	switch unit {
+	case "l1tex", "smsp":
+		cycles = append(cycles, "sm__cycles_elapsed.avg", "sm__cycles_elapsed.max")
 	}
-	if c.opt.TensorFlop > 0 {
-		tensor := c.sum(c.opt.TensorFlop, "sm__inst_executed_pipe_tensor.sum")
-		if q.OK && tensor.OK {
-			return plus(q, tensor)
-		}
-		return best(tensor, q)
-	}
-	return q
+	return best(q, ratio(c.first(cycles...), best(c.duration(), c.first(TimeCounter), c.launch.ownTime())))
 }
 
-// peak is the most flop/s of a precision at the profiled clock: two per fused
-// multiply-add.
-func (c nvidia) peak(p Precision) Quantity {
-	if p > FP16 {
-		return missing("no ceiling in the profile")
+// clock is that of the SMs.
+func (c nvidia) clock() Quantity { return c.rate("sm") }
+
+// instances is how many of a unit the device has.
+func (c nvidia) instances(unit string) Quantity {
+	sms := c.first("device__attribute_multiprocessor_count", "launch__sm_count")
+	switch unit {
+	case "sm", "l1tex":
+		return sms
+	case "smsp":
+		// Four on every architecture since Maxwell.
+		return product(best(c.first("device__attribute_num_schedulers_per_multiprocessor"), known(4, "4")), sms)
+	case "lts":
+		return c.first("device__attribute_l2s_count")
 	}
-	q := product(c.sum(2, "sm__sass_thread_inst_executed_op_"+letter[p]+"fma_pred_on.sum.peak_sustained"), c.rate("sm"))
-	if q.OK && p == FP16 && c.opt.HalfWeight != 1 {
-		q = product(known(c.opt.HalfWeight, fmt.Sprintf("%g", c.opt.HalfWeight)), q)
-	}
-	return q
+	return missing("the number of units " + unit + " is not measured")
 }
 
-const (
-	sector    = 32  // bytes of a cache sector, on every GPU that ncu knows
-	wavefront = 128 // bytes that shared memory moves at most in a wavefront: 32 banks of 4
-)
+func unitOf(counter string) string {
+	unit, _, _ := strings.Cut(strings.TrimPrefix(counter, "derived__"), "__")
+	return unit
+}
 
-// bytes is the traffic of a level, read and written.
-func (c nvidia) bytes(l Level) Quantity {
-	time := c.time()
-	switch l {
-	case DRAM:
-		return best(
-			c.sum(1, "dram__bytes.sum"),
-			c.sum(1, "dram__bytes_read.sum", "dram__bytes_write.sum"),
-			c.sum(1, "dram__bytes_op_read.sum", "dram__bytes_op_write.sum"),
-			c.sum(sector, "dram__sectors.sum"),
-			c.sum(sector, "dram__sectors_read.sum", "dram__sectors_write.sum"),
-			product(c.sum(1, "dram__bytes.sum.per_second"), time),
-			product(c.sum(1, "dram__bytes_read.sum.per_second", "dram__bytes_write.sum.per_second"), time),
-		)
-	case L2:
-		return best(c.sum(1, "lts__t_bytes.sum"), c.sum(sector, "lts__t_sectors.sum"), product(c.sum(1, "lts__t_bytes.sum.per_second"), time))
-	case L3:
-		return missing("no such level")
-	case L1:
-		return best(
-			c.sum(1, "l1tex__t_bytes.sum"), c.sum(sector, "l1tex__t_sectors.sum"), product(c.sum(1, "l1tex__t_bytes.sum.per_second"), time),
-			// Global loads and stores alone: what a small set of counters gives.
-			c.sum(sector, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),
-		)
+// count is a counter summed over the device, in whichever of ncu's forms it
+// is there: as it is, per second, per cycle, or as the mean of the instances.
+func (c nvidia) count(name string) Quantity {
+	q := c.sum(1, name+".sum")
+	if q.OK {
+		return q
 	}
-	return best(
-		c.sum(1, "smsp__sass_data_bytes_mem_shared.sum"), c.sum(1, "sm__sass_data_bytes_mem_shared.sum"),
-		c.sum(wavefront, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"),
+	unit := unitOf(name)
+	return best(q,
+		product(c.first(name+".sum.per_second"), c.time()),
+		product(c.first(name+".sum.per_cycle_elapsed"), c.rate(unit), c.time()),
+		product(c.first(name+".avg"), c.instances(unit)),
+		product(c.first(name+".avg.per_second"), c.instances(unit), c.time()),
+		product(c.first(name+".avg.per_cycle_elapsed"), c.instances(unit), c.rate(unit), c.time()),
 	)
 }
 
-// bandwidth is the most byte/s of a level at the profiled clock.
-func (c nvidia) bandwidth(l Level) Quantity {
-	var q Quantity
-	switch l {
-	case DRAM:
-		q = product(c.sum(1, "dram__bytes.sum.peak_sustained"), c.rate("dram"))
-	case L2:
-		q = product(c.sum(1, "lts__t_bytes.sum.peak_sustained"), c.rate("lts"))
-	case L3:
-		return missing("no such level")
-	case L1:
-		q = product(c.sum(1, "l1tex__t_bytes.sum.peak_sustained"), c.rate("l1tex"))
-	default:
-		q = product(c.sum(wavefront, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.peak_sustained"), c.rate("l1tex"))
+// counts adds counters that must all be there.
+func (c nvidia) counts(weight float64, names ...string) Quantity {
+	total := c.count(names[0])
+	for _, n := range names[1:] {
+		total = plus(total, c.count(n))
 	}
-	return q
+	return times(weight, total)
+}
+
+// most is the highest rate of a counter over the device, per second: what the
+// profile says of its peak, or the count and the percentage of the peak that
+// it is.
+func (c nvidia) most(name string) Quantity {
+	unit := unitOf(name)
+	q := product(c.first(name+".sum.peak_sustained"), c.rate(unit))
+	if q.OK {
+		return q
+	}
+	percent := c.first(name+".sum"+pct, name+".avg"+pct)
+	if percent.OK && percent.Value < leastPercent {
+		percent = missing(fmt.Sprintf("%s is %g, too little to compute the peak from", percent.From, percent.Value))
+	}
+	return best(q,
+		c.first(name+".sum.peak_sustained_elapsed.per_second", name+".sum.peak_sustained.per_second"),
+		product(c.first(name+".avg.peak_sustained"), c.instances(unit), c.rate(unit)),
+		ratio(times(100, c.count(name)), product(c.time(), percent)),
+	)
 }
 
 // busy is the use of the SM's busiest unit.
 func (c nvidia) busy() Quantity {
-	q := c.first("sm__throughput.avg.pct_of_peak_sustained_elapsed")
+	q := c.first("sm__throughput.avg.pct_of_peak_sustained_elapsed", "Compute (SM) Throughput")
 	if q.OK {
 		q.From += " / 100"
 		q.Value /= 100
 	}
 	return q
+}
+
+// capability is the compute capability, 8.6 as 86, 0 where it is not known.
+func (c nvidia) capability() int {
+	major, minor := c.first("device__attribute_compute_capability_major"), c.first("device__attribute_compute_capability_minor")
+	if major.OK && minor.OK {
+		return int(10*major.Value + minor.Value)
+	}
+	var a, b int
+	if n, _ := fmt.Sscanf(c.launch.Arch, "cc%d.%d", &a, &b); n == 2 {
+		return 10*a + b
+	}
+	return 0
 }

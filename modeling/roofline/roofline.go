@@ -11,6 +11,7 @@ package roofline
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,12 @@ type Launch struct {
 	// Threads are those of the whole grid along each axis, 0 where the profile
 	// does not say. The work of an algorithm often follows from them.
 	Threads [3]int64
+	// Time is the duration that the profile gives of the launch itself, used
+	// where no counter gives one; Ceilings are those of its machine, used where
+	// the profile and Options have none; Arch is its device ("cc8.6", "gfx90a").
+	Time     Quantity
+	Ceilings Ceilings
+	Arch     string
 }
 
 // Quantity is a number that may be unknown. From is the formula of counters that
@@ -42,8 +49,15 @@ func (q Quantity) String() string {
 // Given is the From of quantities that Options brought.
 const Given = "given"
 
-func known(v float64, from string) Quantity { return Quantity{v, true, from} }
-func missing(what string) Quantity          { return Quantity{math.NaN(), false, what} }
+// known is a quantity with a value; one that is not finite is not known.
+func known(v float64, from string) Quantity {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return missing(from + " is no finite number")
+	}
+	return Quantity{v, true, from}
+}
+
+func missing(what string) Quantity { return Quantity{math.NaN(), false, what} }
 
 // Precision is a kind of arithmetic with a peak of its own: a number format,
 // and whether ordinary or matrix units compute it.
@@ -115,26 +129,35 @@ type Result struct {
 	Work     [precisions]Work
 	Traffic  [levels]Traffic
 	SM       Quantity // utilisation of the busiest SM unit, 0 to 1, as ncu gives it
+	Instr    Instructions
 	Bound    Bound
 	Why      string   // the rule's numbers, in words
 	Missing  []string // what could not be computed, and the counters that would give it
+	Notes    []string // what to know about the numbers: a ceiling that is exceeded, an estimate
+
+	uncounted []string // work that the profile shows and does not count
+	remarks   []string // what the source says of its numbers
 }
 
 // Options change how counters are read. The zero value is right for scalar
 // FP64 and FP32 code.
 type Options struct {
-	// HalfWeight is the flops of one FP16 add per thread instruction: 1 for
-	// scalar code (the default), 2 for packed half2.
+	// HalfWeight is the flop of one FP16 add per thread instruction: 1 for
+	// scalar code, 2 for packed half2. 0: 2 where the profile's sections count so
+	// (derived__..._hfma_pred_on_x4), else 1, which Result.Notes then says.
 	HalfWeight float64
-	// TensorFlop is the flops of one instruction of the tensor pipe
-	// (sm__inst_executed_pipe_tensor.sum); it depends on the architecture and
-	// the instruction (512 for V100's HMMA) and is added to FP16. With 0 tensor
-	// work is reported as missing where there is any.
+	// TensorFlop is the flop of one matrix instruction of half precision
+	// (sm__inst_executed_pipe_tensor_op_hmma.sum, or sm__inst_executed_pipe_tensor.sum),
+	// for profiles without sm__ops_path_tensor_src_*. It depends on the
+	// architecture and the instruction; 0 is 512 on Volta. Elsewhere tensor work is
+	// reported as missing where there is any.
 	TensorFlop float64
 	// Bandwidth and Peak are ceilings to use where the profile has none, in
-	// byte/s and flop/s, at the clock of the measurement.
+	// byte/s and flop/s, at the clock of the measurement. Ceilings are more of
+	// them, with where they come from, used where those lack one.
 	Bandwidth map[Level]float64
 	Peak      map[Precision]float64
+	Ceilings  Ceilings
 	// Flop gives the work of a launch where its counters do not, as counted
 	// from the algorithm (2 n^3 for a matrix product); nil where unknown.
 	Flop func(Launch) map[Precision]float64
@@ -172,25 +195,26 @@ func AnalyseAll(ls []Launch, opt Options) []Result {
 
 // Analyse computes the roofline of one launch.
 func Analyse(l Launch, opt Options) Result {
-	if opt.HalfWeight == 0 {
-		opt.HalfWeight = 1
-	}
-	c := sourceOf(l.Metrics, opt)
-	r := Result{Kernel: l.Kernel, Launches: 1, Time: c.time()}
+	c := sourceOf(l, opt)
+	r := Result{Kernel: l.Kernel, Launches: 1, Time: best(c.time(), l.ownTime())}
 	var given map[Precision]float64
 	if opt.Flop != nil {
 		given = opt.Flop(l)
 	}
+	machine, clock := opt.Ceilings.Or(l.Ceilings), clockOf(c)
 	for p := range r.Work {
 		w := &r.Work[p]
 		w.Precision = Precision(p)
 		w.Flop = c.flop(w.Precision)
 		if v, ok := given[w.Precision]; ok && !w.Flop.OK {
-			w.Flop = known(v, Given)
+			w.Flop = amount(v, Given)
 		}
 		w.Ceiling = c.peak(w.Precision)
 		if v, ok := opt.Peak[w.Precision]; ok && !w.Ceiling.OK {
-			w.Ceiling = known(v, Given)
+			w.Ceiling = Ceiling{Value: v, From: Given}.at(clock)
+		}
+		if v, ok := machine.Peak[w.Precision]; ok && !w.Ceiling.OK {
+			w.Ceiling = v.at(clock)
 		}
 	}
 	for i := range r.Traffic {
@@ -199,15 +223,25 @@ func Analyse(l Launch, opt Options) Result {
 		t.Bytes = c.bytes(t.Level)
 		t.Ceiling = c.bandwidth(t.Level)
 		if v, ok := opt.Bandwidth[t.Level]; ok && !t.Ceiling.OK {
-			t.Ceiling = known(v, Given)
+			t.Ceiling = Ceiling{Value: v, From: Given}.at(clock)
+		}
+		if v, ok := machine.Bandwidth[t.Level]; ok && !t.Ceiling.OK {
+			t.Ceiling = v.at(clock)
 		}
 	}
 	r.SM = c.busy()
+	r.Instr = instructions(c, r.Traffic, machine)
+	r.uncounted, r.remarks = remarksOf(c)
 	r.finish()
-	if n, ok := l.Metrics["sm__inst_executed_pipe_tensor.sum"]; ok && n > 0 && opt.TensorFlop == 0 {
-		r.Missing = append(r.Missing, fmt.Sprintf("tensor work: %.0f instructions of the tensor pipe are not counted; give Options.TensorFlop", n))
-	}
 	return r
+}
+
+// amount is work or time that somebody gave: 0 or more.
+func amount(v float64, from string) Quantity {
+	if v < 0 {
+		return missing(fmt.Sprintf("%s: %g is negative", from, v))
+	}
+	return known(v, from)
 }
 
 // finish computes rates, use and bound from amounts and ceilings.
@@ -222,7 +256,9 @@ func (r *Result) finish() {
 		t.Rate = ratio(t.Bytes, r.Time)
 		t.Used = ratio(t.Rate, t.Ceiling)
 	}
-	r.Missing = nil
+	r.Instr.finish(r.Time)
+	r.Missing = slices.Clone(r.uncounted)
+	r.Notes = append(slices.Clone(r.remarks), r.exceeded()...)
 	note := func(what string, q Quantity) {
 		if !q.OK {
 			r.Missing = append(r.Missing, what+": "+q.From)
@@ -230,8 +266,9 @@ func (r *Result) finish() {
 	}
 	note("time", r.Time)
 	for _, w := range r.Work {
-		// What few kernels and devices have is not missed where nothing is known of it.
-		if w.Precision > FP16 && !w.Flop.OK {
+		// What few kernels and devices have is not missed where there is none of
+		// it, or nothing is known of it.
+		if w.Precision > FP16 && (!w.Flop.OK || w.Flop.Value == 0) {
 			continue
 		}
 		note(w.Precision.String()+" work", w.Flop)
@@ -245,6 +282,37 @@ func (r *Result) finish() {
 		note(t.Level.String()+" ceiling", t.Ceiling)
 	}
 	r.bound()
+}
+
+// exceeded says which ceilings a kernel is above, which no kernel is.
+func (r *Result) exceeded() []string {
+	var out []string
+	say := func(what string, used, ceiling Quantity) {
+		if used.OK && used.Value > 1 {
+			out = append(out, fmt.Sprintf("%s: the rate is %.1f %% of the ceiling (%s): the ceiling is too low, or holds at another clock", what, 100*used.Value, ceiling.From))
+		}
+	}
+	for _, w := range r.Work {
+		say(w.Precision.String(), w.Used, w.Ceiling)
+	}
+	for _, t := range r.Traffic {
+		say(t.Level.String(), t.Used, t.Ceiling)
+	}
+	say("instructions", r.Instr.Used, r.Instr.Ceiling)
+	return out
+}
+
+// lower is the lower of two known quantities.
+func lower(a, b Quantity) Quantity {
+	switch {
+	case !a.OK:
+		return a
+	case !b.OK:
+		return b
+	case b.Value < a.Value:
+		return b
+	}
+	return a
 }
 
 // ratio is a / b where both are known and b is not zero.
@@ -325,10 +393,22 @@ func (r Result) String() string {
 		b.WriteByte('\n')
 	}
 	for _, w := range r.Work {
-		rate(w.Precision.String(), w.Flop, w.Rate, w.Ceiling, w.Used, "flop")
+		unit := "flop"
+		if w.Precision.Integer() {
+			unit = "op"
+		}
+		if w.Precision <= FP16 || w.Flop.Value > 0 {
+			rate(w.Precision.String(), w.Flop, w.Rate, w.Ceiling, w.Used, unit)
+		}
 	}
 	for _, t := range r.Traffic {
 		rate(t.Level.String(), t.Bytes, t.Rate, t.Ceiling, t.Used, "byte")
+	}
+	if text := r.Instr.String(); text != "" {
+		fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(text, "\n", "\n  "))
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "  note: %s\n", n)
 	}
 	if len(r.Missing) > 0 {
 		fmt.Fprintf(&b, "  not known: %s\n", strings.Join(r.Missing, "\n             "))

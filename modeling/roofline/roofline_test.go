@@ -279,8 +279,8 @@ func TestTensorWorkNeedsAWeight(t *testing.T) {
 	if r := roofline.Analyse(l, roofline.Options{}); !strings.Contains(strings.Join(r.Missing, "\n"), "1000 instructions of the tensor pipe") {
 		t.Errorf("%q", r.Missing)
 	}
-	if r := roofline.Analyse(l, roofline.Options{TensorFlop: 512}); !near(r.Work[roofline.FP16].Flop, 512000) {
-		t.Errorf("%v", r.Work[roofline.FP16].Flop)
+	if r := roofline.Analyse(l, roofline.Options{TensorFlop: 512}); !near(r.Work[roofline.TensorFP16].Flop, 512000) {
+		t.Errorf("%v", r.Work[roofline.TensorFP16].Flop)
 	}
 }
 

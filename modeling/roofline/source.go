@@ -2,6 +2,7 @@ package roofline
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -19,8 +20,34 @@ type source interface {
 
 // sourceOf is the source that suits a launch's counters; each quantity that it
 // lacks is taken from counters that give it as it is (see FlopCounter).
-func sourceOf(metrics map[string]float64, opt Options) source {
-	return withPlain{nvidia{counters(metrics), opt}, plain{counters(metrics)}}
+func sourceOf(l Launch, opt Options) source {
+	c := counters(l.Metrics)
+	return withPlain{nvidia{c, opt, l}, plain{c}}
+}
+
+// ownTime is the duration of the launch that the profile gives beside counters.
+func (l Launch) ownTime() Quantity {
+	if l.Time.OK && l.Time.Value > 0 {
+		return l.Time
+	}
+	return missing("the launch has no duration")
+}
+
+// A remarker is a source that knows more of its numbers: work that the profile
+// shows and does not count, and what to know of the rest.
+type remarker interface {
+	uncounted() []string
+	remarks() []string
+}
+
+func remarksOf(s source) (uncounted, remarks []string) {
+	if w, ok := s.(withPlain); ok {
+		s = w.source
+	}
+	if r, ok := s.(remarker); ok {
+		return r.uncounted(), r.remarks()
+	}
+	return nil, nil
 }
 
 // TimeCounter is the time of a launch in s in profiles that are not Nsight
@@ -70,25 +97,43 @@ func (s withPlain) bytes(l Level) Quantity {
 // different versions and sections of Nsight Compute give, best first.
 type counters map[string]float64
 
+// get is a counter's value; what is not finite or negative is none.
+func (c counters) get(name string) (float64, string) {
+	switch v, ok := c[name]; {
+	case !ok:
+		return 0, name + " not measured"
+	case math.IsNaN(v) || math.IsInf(v, 0) || v < 0:
+		return 0, fmt.Sprintf("%s is %g", name, v)
+	default:
+		return v, ""
+	}
+}
+
 // sum adds counters that must all be there, each times its weight.
 func (c counters) sum(weight float64, names ...string) Quantity {
-	total := 0.0
+	total := known(0, strings.Join(names, " + "))
 	var lacking []string
 	for _, n := range names {
-		v, ok := c[n]
-		if !ok {
-			lacking = append(lacking, n)
+		v, no := c.get(n)
+		if no != "" {
+			lacking = append(lacking, strings.TrimSuffix(no, notMeasured))
 		}
-		total += v
+		total.Value += v
 	}
 	if lacking != nil {
-		return missing(strings.Join(lacking, ", ") + " not measured")
+		return missing(strings.Join(lacking, ", ") + notMeasured)
 	}
-	from := strings.Join(names, " + ")
-	if weight != 1 {
-		from = fmt.Sprintf("%g x %s", weight, factor(from))
+	return times(weight, known(total.Value, total.From))
+}
+
+const notMeasured = " not measured"
+
+// times is a quantity times a constant.
+func times(weight float64, q Quantity) Quantity {
+	if !q.OK || weight == 1 {
+		return q
 	}
-	return known(weight*total, from)
+	return known(weight*q.Value, fmt.Sprintf("%g x %s", weight, factor(q.From)))
 }
 
 // factor is a formula as a part of a product or a divisor.
@@ -99,13 +144,15 @@ func factor(from string) string {
 	return from
 }
 
+// first is the first of counters that is there.
 func (c counters) first(names ...string) Quantity {
 	for _, n := range names {
-		if v, ok := c[n]; ok {
+		if v, no := c.get(n); no == "" {
 			return known(v, n)
 		}
 	}
-	return missing(names[0] + " not measured")
+	_, no := c.get(names[0])
+	return missing(no)
 }
 
 // product multiplies known quantities.
@@ -119,8 +166,7 @@ func product(qs ...Quantity) Quantity {
 		out.Value *= q.Value
 		from = append(from, factor(q.From))
 	}
-	out.From = strings.Join(from, " x ")
-	return out
+	return known(out.Value, strings.Join(from, " x "))
 }
 
 // best is the first known of its arguments; when none is, the first says what
@@ -139,7 +185,7 @@ func plus(a, b Quantity) Quantity {
 	case a.OK && b.OK:
 		return known(a.Value+b.Value, a.From+" + "+b.From)
 	case !a.OK && !b.OK:
-		return missing(strings.TrimSuffix(a.From, " not measured") + ", " + b.From)
+		return missing(strings.TrimSuffix(a.From, notMeasured) + ", " + b.From)
 	case !a.OK:
 		return a
 	}
