@@ -13,8 +13,7 @@ import (
 // each quantity is a list of ways, most direct first.
 type nvidia struct {
 	counters
-	opt    Options
-	launch Launch
+	opt Options
 }
 
 const pct = ".pct_of_peak_sustained_elapsed"
@@ -30,7 +29,7 @@ func (c nvidia) time() Quantity {
 		c.duration(),
 		ratio(c.first("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg"), c.frequency("sm")),
 		c.first(TimeCounter),
-		c.launch.ownTime(),
+		c.opt.launch.ownTime(),
 	)
 	if q.OK && !(q.Value > 0) {
 		return missing(q.From + " is not positive")
@@ -66,7 +65,7 @@ func (c nvidia) rate(unit string) Quantity {
 	case "l1tex", "smsp":
 		cycles = append(cycles, "sm__cycles_elapsed.avg", "sm__cycles_elapsed.max")
 	}
-	return best(q, ratio(c.first(cycles...), best(c.duration(), c.first(TimeCounter), c.launch.ownTime())))
+	return best(q, ratio(c.first(cycles...), best(c.duration(), c.first(TimeCounter), c.opt.launch.ownTime())))
 }
 
 // clock is that of the SMs.
@@ -155,7 +154,7 @@ func (c nvidia) capability() int {
 		return int(10*major.Value + minor.Value)
 	}
 	var a, b int
-	if n, _ := fmt.Sscanf(c.launch.Arch, "cc%d.%d", &a, &b); n == 2 {
+	if n, _ := fmt.Sscanf(c.opt.launch.Arch, "cc%d.%d", &a, &b); n == 2 {
 		return 10*a + b
 	}
 	return 0

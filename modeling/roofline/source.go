@@ -22,7 +22,11 @@ type source interface {
 // lacks is taken from counters that give it as it is (see FlopCounter).
 func sourceOf(l Launch, opt Options) source {
 	c := counters(l.Metrics)
-	return withPlain{nvidia{c, opt, l}, plain{c}}
+	opt.launch = l
+	if isPublished(c) {
+		return withPlain{published{c}, plain{c}}
+	}
+	return withPlain{family(c, opt), plain{c}}
 }
 
 // ownTime is the duration of the launch that the profile gives beside counters.
