@@ -161,6 +161,8 @@ type Options struct {
 	// Flop gives the work of a launch where its counters do not, as counted
 	// from the algorithm (2 n^3 for a matrix product); nil where unknown.
 	Flop func(Launch) map[Precision]float64
+
+	launch Launch // what a source is reading
 }
 
 // Reached takes measured ceilings from probes: launches that were made to reach
