@@ -303,17 +303,34 @@ func (r *reader) sweep() error {
 	for _, s := range sweeps {
 		s.finish(r.host > 0)
 	}
-	r.t.Devices = slices.DeleteFunc(r.t.Devices, func(d Device) bool {
-		if d.Works == 0 {
-			return true
-		}
-		if d.To == d.From && d.Unknown == d.Works {
-			r.untimed += d.Works
-			return true
-		}
-		return false
-	})
+	r.prune()
 	return nil
+}
+
+// prune removes devices without any time.
+func (r *reader) prune() {
+	moved := map[int]int{}
+	var devices []Device
+	var groups []int64
+	for i, d := range r.t.Devices {
+		switch {
+		case d.Works == 0:
+		case d.To == d.From && d.Unknown == d.Works:
+			r.untimed += d.Works
+		default:
+			moved[i] = len(devices)
+			devices, groups = append(devices, d), append(groups, r.groups[i])
+		}
+	}
+	for o, i := range r.owners {
+		if to, ok := moved[i]; ok {
+			r.owners[o] = to
+		} else {
+			delete(r.owners, o)
+		}
+	}
+	r.t.Devices, r.groups = devices, groups
+	r.t.owners, r.t.with = r.owners, r.with
 }
 
 // window is the condition of rows i that reach into the options' window, and
@@ -342,10 +359,9 @@ func (r *reader) hosts() error {
 		if d.PID.Valid {
 			pid = fmt.Sprintf("%d::BIGINT", d.PID.V)
 		}
-		at := r.owners[owner{r.groupOf(d), d.Rank, d.PID, d.ID.Device}]
 		for j := range d.Longest {
 			g := &d.Longest[j]
-			values = append(values, fmt.Sprintf("(%d, %d::BIGINT, %s, %d::BIGINT, %d::BIGINT)", len(gaps), r.groups[at], pid, g.From, g.To))
+			values = append(values, fmt.Sprintf("(%d, %d::BIGINT, %s, %d::BIGINT, %d::BIGINT)", len(gaps), r.groups[i], pid, g.From, g.To))
 			gaps = append(gaps, g)
 		}
 	}
@@ -376,15 +392,6 @@ func (r *reader) hosts() error {
 			Name: r.regions[whole(v[1])].name, Class: class, Time: time.Duration(whole(v[3]))})
 		return nil
 	})
-}
-
-func (r *reader) groupOf(d *Device) int64 {
-	for _, p := range r.t.parts {
-		if p.run == d.Run {
-			return p.group
-		}
-	}
-	return 0
 }
 
 // calls adds up the calls of the host by name.

@@ -282,7 +282,9 @@ type Timeline struct {
 	Notes    []string
 	Options  Options // with the defaults filled in
 
-	parts []part
+	parts  []part
+	with   string        // common tables of queries
+	owners map[owner]int // index of Devices
 }
 
 // Analyse reads the timeline of a run. A trace of a host alone gives a Timeline
