@@ -1,10 +1,6 @@
 package roofline
 
-import (
-	"fmt"
-	"math"
-	"strings"
-)
+import "strings"
 
 // amd reads the counters of ROCm's profilers on CDNA: rocprof-compute
 // (Omniperf), rocprof and rocprofv3. The formulas are those of the roofline of
@@ -44,7 +40,7 @@ func isAMD(metrics map[string]float64) bool {
 }
 
 func (c amd) time() Quantity {
-	q := c.first("duration", "DurationNs")
+	q := best(c.first("duration", "DurationNs", TimeCounter), c.opt.launch.ownTime())
 	if q.OK && !(q.Value > 0) {
 		return missing(q.From + " is not positive")
 	}
@@ -85,11 +81,11 @@ func (c amd) flop(p Precision) Quantity {
 	case p >= TensorFP64:
 		return c.sum(mfmaBlock, op("MFMA_MOPS_"+f)...)
 	}
-	q := plus(c.sum(c.wave(), op("ADD_"+f, "MUL_"+f, "TRANS_"+f)...), c.sum(2*c.wave(), op("FMA_"+f)...))
-	if q.OK && p == FP16 {
-		q.Value *= c.opt.HalfWeight
+	q := plus(c.sum(1, op("ADD_"+f, "MUL_"+f, "TRANS_"+f)...), c.sum(2, op("FMA_"+f)...))
+	if p == FP16 {
+		q = times(c.opt.HalfWeight, q)
 	}
-	return q
+	return times(c.wave(), q)
 }
 
 func (c amd) bytes(l Level) Quantity {
@@ -100,17 +96,17 @@ func (c amd) bytes(l Level) Quantity {
 		return missing("no counter of rocprof gives the traffic of the Infinity Cache")
 	case L2:
 		return best(
-			c.weighted(amdLine, c.whole("TCP_TCC_READ_REQ"), c.whole("TCP_TCC_WRITE_REQ"), c.whole("TCP_TCC_ATOMIC_WITH_RET_REQ"), c.whole("TCP_TCC_ATOMIC_WITHOUT_RET_REQ")),
-			c.weighted(tccLine, c.whole("TCC_REQ")),
+			times(amdLine, total(c.whole("TCP_TCC_READ_REQ"), c.whole("TCP_TCC_WRITE_REQ"), c.whole("TCP_TCC_ATOMIC_WITH_RET_REQ"), c.whole("TCP_TCC_ATOMIC_WITHOUT_RET_REQ"))),
+			times(tccLine, c.whole("TCC_REQ")),
 		)
 	case L1:
-		return c.weighted(amdLine, c.whole("TCP_TOTAL_CACHE_ACCESSES"))
+		return times(amdLine, c.whole("TCP_TOTAL_CACHE_ACCESSES"))
 	}
 	banks := float64(ldsBanks)
 	if v := c.counters[banksFact]; v > 0 {
 		banks = v
 	}
-	return c.weighted(ldsBank*banks, minus(c.first("SQ_LDS_IDX_ACTIVE"), c.first("SQ_LDS_BANK_CONFLICT")))
+	return times(ldsBank*banks, minus(c.first("SQ_LDS_IDX_ACTIVE"), c.first("SQ_LDS_BANK_CONFLICT")))
 }
 
 // fabric is what L2 moves over Infinity Fabric, to HBM for the most part. A
@@ -128,19 +124,19 @@ func (c amd) fabric() Quantity {
 
 func (c amd) port(ea string) Quantity {
 	reads, small := c.whole(ea+"_RDREQ"), c.whole(ea+"_RDREQ_32B")
-	read := plus(c.weighted(32, small), c.weighted(64, minus(reads, small)))
+	read := plus(times(32, small), times(64, minus(reads, small)))
 	if ea == "TCC_EA0" {
 		large := c.whole("TCC_BUBBLE")
 		read = best(
-			plus(plus(c.weighted(32, small), c.weighted(64, c.whole(ea+"_RDREQ_64B"))), c.weighted(128, c.whole(ea+"_RDREQ_128B"))),
-			plus(plus(c.weighted(128, large), c.weighted(32, small)), c.weighted(64, minus(minus(reads, large), small))),
+			plus(plus(times(32, small), times(64, c.whole(ea+"_RDREQ_64B"))), times(128, c.whole(ea+"_RDREQ_128B"))),
+			plus(plus(times(128, large), times(32, small)), times(64, minus(minus(reads, large), small))),
 		)
 		if !read.OK { // the second way is MI300's, the more common
 			read = plus(plus(large, small), reads)
 		}
 	}
 	full := c.whole(ea + "_WRREQ_64B")
-	q := plus(read, plus(c.weighted(64, full), c.weighted(32, minus(c.whole(ea+"_WRREQ"), full))))
+	q := plus(read, plus(times(64, full), times(32, minus(c.whole(ea+"_WRREQ"), full))))
 	// MI100 has a second port.
 	if ea == "TCC_EA" && (c.whole("TCC_EA1_RDREQ").OK || c.whole("TCC_EA1_WRREQ").OK) {
 		return plus(q, c.port("TCC_EA1"))
@@ -148,31 +144,10 @@ func (c amd) port(ea string) Quantity {
 	return q
 }
 
-// peak is what the machine's table of ceilings says: what the profiler's
-// microbenchmarks reached (roofline.csv), else two operations per lane, compute
-// unit and cycle for unpacked FP32 and FP64, as rocprof-compute has it.
-func (c amd) peak(p Precision) Quantity {
-	if _, given := c.opt.Peak[p]; given {
-		return missing("given")
-	}
-	theory := missing("no ceiling of the machine is known (roofline.csv, or Options.Peak)")
-	if p == FP64 || p == FP32 {
-		if q := product(c.first(clockFact), c.first(unitsFact)); q.OK {
-			theory = known(2*waveSize*q.Value, fmt.Sprintf("theoretical: 2 flop x %d lanes x %s", waveSize, q.From))
-		}
-	}
-	return best(c.machine(levelOf(p)), theory)
-}
+func (amd) peak(Precision) Quantity { return missing("no counter gives a ceiling (roofline.csv does)") }
 
-func (c amd) bandwidth(l Level) Quantity {
-	if _, given := c.opt.Bandwidth[l]; given {
-		return missing("given")
-	}
-	q := c.machine(levelName[l])
-	if !q.OK && l == Shared {
-		return c.machine("shared")
-	}
-	return q
+func (amd) bandwidth(Level) Quantity {
+	return missing("no counter gives a ceiling (roofline.csv does)")
 }
 
 // busy is the use of the busiest issue port of the compute units: cycles in
@@ -180,38 +155,37 @@ func (c amd) bandwidth(l Level) Quantity {
 // utilization of VALU, SALU and MFMA (panel 200). Cycles are those of one XCD.
 func (c amd) busy() Quantity {
 	cycles := product(c.first("GRBM_GUI_ACTIVE"), c.first(unitsFact))
-	if dies := c.counters[diesFact]; cycles.OK && dies > 1 {
-		cycles.Value /= dies
+	if dies := c.counters[diesFact]; dies > 1 {
+		cycles = ratio(cycles, known(dies, diesFact))
 	}
 	top := ratio(c.first("SQ_ACTIVE_INST_VALU"), cycles)
-	if !top.OK {
-		return top
-	}
-	for name, weight := range map[string]float64{"SQ_ACTIVE_INST_SCA": 1, "SQ_VALU_MFMA_BUSY_CYCLES": 0.25} { // four matrix cores
-		if q := ratio(c.first(name), cycles); q.OK && weight*q.Value > top.Value {
-			top, top.Value = q, weight*q.Value
+	for _, q := range []Quantity{ratio(c.first("SQ_ACTIVE_INST_SCA"), cycles), ratio(times(0.25, c.first("SQ_VALU_MFMA_BUSY_CYCLES")), cycles)} { // four matrix cores
+		if top.OK && q.OK && q.Value > top.Value {
+			top = q
 		}
 	}
-	top.Value = math.Min(top.Value, 1)
 	return top
 }
 
-// weighted is weight x the sum of counts that must all be known.
-func (c amd) weighted(weight float64, qs ...Quantity) Quantity {
+func (amd) uncounted() []string { return nil }
+
+// remarks tells where rocprof-compute's roofline and the hardware differ: on
+// MI300 and later L1's lines are of 128 bytes, and a read of one is one request.
+func (c amd) remarks() []string {
+	if c.whole("TCC_EA0_RDREQ").OK && c.whole("TCP_TCC_READ_REQ").OK {
+		return []string{"L2 traffic counts 64 bytes for each request of L1, as rocprof-compute's roofline does; on MI300 and later a read moves up to 128"}
+	}
+	return nil
+}
+
+// minus is a - b, spelt as a sum with a weight.
+func minus(a, b Quantity) Quantity { return plus(a, times(-1, b)) }
+
+// total is the sum of counts that must all be known.
+func total(qs ...Quantity) Quantity {
 	sum := qs[0]
 	for _, q := range qs[1:] {
 		sum = plus(sum, q)
 	}
-	if !sum.OK {
-		return sum
-	}
-	return known(weight*sum.Value, fmt.Sprintf("%g x (%s)", weight, sum.From))
-}
-
-// minus is a - b where both are known.
-func minus(a, b Quantity) Quantity {
-	if !a.OK || !b.OK {
-		return plus(a, b) // which says what is missing
-	}
-	return known(a.Value-b.Value, a.From+" - "+b.From)
+	return sum
 }

@@ -20,6 +20,9 @@ func FromStore(ctx context.Context, s *datasets.Store, f datasets.Filter) ([]Lau
 	if err != nil {
 		return nil, fmt.Errorf("reading counters for a roofline from %s: %w", s.Path(), err)
 	}
+	if ms, err = prepared(ctx, s, ms); err != nil {
+		return nil, err
+	}
 	ls := FromMeasurements(ms)
 	if len(ls) == 0 {
 		return ls, nil
@@ -29,7 +32,7 @@ func FromStore(ctx context.Context, s *datasets.Store, f datasets.Filter) ([]Lau
 		return nil, err
 	}
 	for i := range ls {
-		ls[i].Ceilings, ls[i].Arch = ceilings[ms[i].Run], archs[ms[i].Run]
+		ls[i].Ceilings, ls[i].Arch = ls[i].ceilings(ceilings[ms[i].Run]), archs[ms[i].Run]
 	}
 	return ls, nil
 }

@@ -284,6 +284,7 @@ func (r *Result) finish() {
 		note(t.Level.String()+" ceiling", t.Ceiling)
 	}
 	r.bound()
+	r.sayEstimates()
 }
 
 // exceeded says which ceilings a kernel is above, which no kernel is.

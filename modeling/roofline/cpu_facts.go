@@ -1,0 +1,116 @@
+package roofline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/rooflab/rooflab/datasets"
+)
+
+// Facts that FromStore adds to the counters of a launch, under names that no
+// tool uses.
+const (
+	clockFact   = "machine.clock_hz"
+	unitsFact   = "machine.units"
+	banksFact   = "machine.lds_banks"
+	diesFact    = "machine.dies"
+	threadsFact = "run.threads" // threads that the launch ran on
+	wallFact    = "run.wall_time"
+	ceilingFact = "ceiling." // + the level: of the machine's processors together, + ".core": of one
+)
+
+// ceilings are the launch's: those of its machine, but where the number of
+// threads is known, of as many cores (one thread has the ceiling of one core; t
+// threads have t times that, as far as all processors together reach it); and
+// last, for AMD, two operations per lane, compute unit and cycle for unpacked
+// FP32 and FP64, the peak of rocprof-compute's panel 400.
+func (l Launch) ceilings(machine Ceilings) Ceilings {
+	c := counters(l.Metrics)
+	some, theory := Ceilings{Bandwidth: map[Level]Ceiling{}, Peak: map[Precision]Ceiling{}}, Ceilings{Peak: map[Precision]Ceiling{}}
+	for name, level := range levelNames {
+		if q := c.forThreads(name); q.OK {
+			some.Bandwidth[level] = Ceiling{Value: q.Value, From: q.From}
+		}
+	}
+	for name, p := range precisionNames {
+		if q := c.forThreads(name); q.OK {
+			some.Peak[p] = Ceiling{Value: q.Value, From: q.From}
+		}
+	}
+	if q := product(c.first(clockFact), c.first(unitsFact)); q.OK && isAMD(l.Metrics) {
+		q = times(2*waveSize, q)
+		for _, p := range []Precision{FP64, FP32} {
+			theory.Peak[p] = Ceiling{Value: q.Value, From: "theoretical: " + q.From}
+		}
+	}
+	return some.Or(machine).Or(theory)
+}
+
+// forThreads is the ceiling of as many cores as ran threads.
+func (c counters) forThreads(level string) Quantity {
+	all, hasAll := c[ceilingFact+level]
+	core, hasCore := c[ceilingFact+level+".core"]
+	t, counted := c[threadsFact]
+	if !counted || !hasCore {
+		return missing("no ceiling " + level + " of one core, or how many threads ran is not known")
+	}
+	t = max(t, 1)
+	if hasAll && all < t*core {
+		return known(all, fmt.Sprintf("measured: %s of all processors, for %g threads", level, t))
+	}
+	return known(t*core, fmt.Sprintf("measured: %g x %s of one core", t, level))
+}
+
+type facts map[int64]map[string]float64
+
+func (f facts) set(run int64, name string, v float64) {
+	if f[run] == nil {
+		f[run] = map[string]float64{}
+	}
+	f[run][name] = max(f[run][name], v)
+}
+
+// factsOf reads what a store knows of the machines of runs. Of repeated
+// measurements the highest counts, since a probe can only fall short.
+func factsOf(ctx context.Context, s *datasets.Store) (facts, error) {
+	out := facts{}
+	err := each(ctx, s, `SELECT r.id, c.level, c.value FROM run r JOIN ceiling c ON c.machine_id = r.machine_id WHERE c.measured`, func(v []any) {
+		out.set(v[0].(int64), ceilingFact+v[1].(string), v[2].(float64))
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, s, `SELECT r.id, m.clock_hz, m.units::DOUBLE FROM run r JOIN machine m ON m.id = r.machine_id`, func(v []any) {
+		for i, name := range []string{clockFact, unitsFact} {
+			if x, ok := v[i+1].(float64); ok && x > 0 {
+				out.set(v[0].(int64), name, x)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, s, `SELECT run_id, name, try_cast(value AS DOUBLE) FROM attribute
+		WHERE name IN ('sysinfo.lds_banks_per_cu', 'sysinfo.num_xcd') AND try_cast(value AS DOUBLE) > 0`, func(v []any) {
+		name := banksFact
+		if strings.HasSuffix(v[1].(string), "xcd") {
+			name = diesFact
+		}
+		out.set(v[0].(int64), name, v[2].(float64))
+	})
+	return out, err
+}
+
+// each calls f for the rows of a query.
+func each(ctx context.Context, s *datasets.Store, query string, f func([]any)) error {
+	rows, err := s.Rows(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		f(rows.Values())
+	}
+	return rows.Err()
+}

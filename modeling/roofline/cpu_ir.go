@@ -1,0 +1,266 @@
+package roofline
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/rooflab/rooflab/datasets"
+)
+
+// block is what the IR of a line computes and moves in one basic block.
+type block struct {
+	flop             [2]float64 // FP64, FP32
+	loads, stores    float64
+	loadBytes, store float64
+}
+
+func (b *block) accesses() float64 { return b.loads + b.stores }
+
+// where is a line of a function's file.
+type where struct {
+	file string // without its folder: compilers write it in several ways
+	line int64
+}
+
+// irOf reads the IR of functions from a store, by the function's name: what
+// each line computes, basic block by basic block. A function whose IR several
+// runs have is that of the last one.
+func irOf(ctx context.Context, s *datasets.Store) (map[string]map[where][]block, error) {
+	out := map[string]map[where][]block{}
+	run, region, number := int64(0), int64(0), 0
+	var last map[where]int // the block that a line's last entry is of
+	err := each(ctx, s, `SELECT g.run_id, g.id, g.raw, c.opcode, c.text, c.file, c.line FROM code c JOIN region g ON g.id = c.region_id
+		WHERE c.isa = 'llvm-ir' ORDER BY g.run_id, g.id, c."offset"`, func(v []any) {
+		name, _ := v[2].(string)
+		if v[0].(int64) != run || v[1].(int64) != region {
+			run, region, number = v[0].(int64), v[1].(int64), 0
+			out[name], last = map[where][]block{}, map[where]int{}
+		}
+		op, _ := v[3].(string)
+		text, _ := v[4].(string)
+		file, _ := v[5].(string)
+		l, ok := v[6].(int64)
+		if ok {
+			at := where{path.Base(file), l}
+			bs := out[name][at]
+			if n, ok := last[at]; !ok || n != number {
+				bs = append(bs, block{})
+				last[at] = number
+			}
+			bs[len(bs)-1].count(op, text)
+			out[name][at] = bs
+		}
+		switch op {
+		case "br", "switch", "ret", "unreachable", "indirectbr", "invoke", "resume", "callbr":
+			number++
+		}
+	})
+	return out, err
+}
+
+var (
+	irType = regexp.MustCompile(`<(\d+) x (double|float|half|bfloat|ptr|i\d+)(\*?)>|\b(double|float|half|bfloat|ptr|i\d+)(\**)`)
+	irFMA  = regexp.MustCompile(`@llvm\.(?:experimental\.constrained\.)?(?:fma|fmuladd)\.`)
+	irOne  = regexp.MustCompile(`@llvm\.(?:experimental\.constrained\.)?(?:fadd|fsub|fmul|fdiv|sqrt)\.`)
+)
+
+// count adds an instruction as collector llvm counts it: a lane each, a fused
+// multiply-add as two, comparisons and conversions as none.
+func (b *block) count(op, text string) {
+	each := 0.0
+	switch op {
+	case "fadd", "fsub", "fmul", "fdiv", "frem":
+		each = 1
+	case "call", "invoke":
+		if irFMA.MatchString(text) {
+			each = 2
+		} else if irOne.MatchString(text) {
+			each = 1
+		}
+	case "load", "store":
+	default:
+		return
+	}
+	_, rest, ok := strings.Cut(text, op+" ")
+	if !ok {
+		return
+	}
+	t := irType.FindStringSubmatch(rest)
+	if t == nil {
+		return
+	}
+	lanes, name, pointer := 1.0, t[4], t[5] != ""
+	if t[1] != "" {
+		n, _ := strconv.Atoi(t[1])
+		lanes, name, pointer = float64(n), t[2], t[3] != ""
+	}
+	size := map[string]float64{"double": 8, "float": 4, "half": 2, "bfloat": 2, "ptr": 8}[name]
+	if bits, ok := strings.CutPrefix(name, "i"); ok {
+		n, _ := strconv.Atoi(bits)
+		size = max(float64(n)/8, 1)
+	}
+	if pointer {
+		size = 8
+	}
+	switch {
+	case op == "load":
+		b.loads++
+		b.loadBytes += lanes * size
+	case op == "store":
+		b.stores++
+		b.store += lanes * size
+	case name == "double":
+		b.flop[0] += each * lanes
+	case name == "float":
+		b.flop[1] += each * lanes
+	}
+}
+
+// executed is what Valgrind counted of a line.
+type executed struct {
+	instr         float64 // executions of the most often executed instruction, where instructions were told apart
+	reads, writes float64
+}
+
+// addEstimates adds work to functions of Callgrind and Cachegrind: the flop of
+// each line's IR times how often the line was executed. That is how often the
+// instruction of the line that ran most often ran (--instructions); without
+// instructions, how often the line's loads or stores ran, whichever is more,
+// since optimisation moves accesses away from their lines and not to them.
+//
+// Of a line with several basic blocks (a vectorised loop and its remainder) the
+// one with the most work counts. The estimate is right as far as the program
+// was compiled as the IR was; where the IR is scalar and the program
+// vectorised, it is too low by the number of lanes.
+func addEstimates(ctx context.Context, s *datasets.Store, ms []datasets.Measurement) error {
+	at := map[int64]*datasets.Measurement{}
+	for i := range ms {
+		if isSimulation(&ms[i]) && ms[i].Launch != 0 {
+			at[ms[i].Launch] = &ms[i]
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	ir, err := irOf(ctx, s)
+	if err != nil {
+		return err
+	}
+	counts := map[int64]map[where]*executed{}
+	if len(ir) > 0 {
+		err = each(ctx, s, `SELECT p.launch_id, c.file, c.line, c.isa = 'machine', p.reason, p.samples FROM pc_sample p JOIN code c ON c.id = p.code_id
+			JOIN region g ON g.id = c.region_id JOIN run r ON r.id = g.run_id
+			WHERE r.tool IN ('callgrind', 'cachegrind') AND p.reason IN ('Ir', 'Dr', 'Dw') AND c.line IS NOT NULL
+			AND g.raw IN (SELECT i.raw FROM region i JOIN run t ON t.id = i.run_id WHERE t.format = 'llvm-ir')`, func(v []any) {
+			launch, n := v[0].(int64), float64(v[5].(int64))
+			if at[launch] == nil {
+				return
+			}
+			if counts[launch] == nil {
+				counts[launch] = map[where]*executed{}
+			}
+			file, _ := v[1].(string)
+			k := where{path.Base(file), v[2].(int64)}
+			e := counts[launch][k]
+			if e == nil {
+				e = &executed{}
+				counts[launch][k] = e
+			}
+			machine, _ := v[3].(bool)
+			switch reason := v[4].(string); {
+			case reason == "Ir" && machine:
+				e.instr = max(e.instr, n)
+			case reason == "Dr":
+				e.reads += n
+			case reason == "Dw":
+				e.writes += n
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for launch, m := range at {
+		if lines := ir[m.Name]; lines != nil && counts[launch] != nil {
+			estimateFunction(m, lines, counts[launch])
+		}
+	}
+	return addWallTimes(ctx, s, at)
+}
+
+// estimateFunction adds the counters of estimatedFlop and estimatedSize, as far
+// as the lines tell: work that was executed an unknown number of times makes
+// the whole unknown.
+func estimateFunction(m *datasets.Measurement, lines map[where][]block, counts map[where]*executed) {
+	var flop [2]float64
+	var accesses, size float64
+	known := true
+	for at, blocks := range lines {
+		e := counts[at]
+		if e == nil {
+			continue // never executed
+		}
+		main := blocks[0]
+		for _, b := range blocks {
+			if b.flop[0]+b.flop[1] > main.flop[0]+main.flop[1] {
+				main = b
+			}
+		}
+		times := e.instr
+		if times == 0 && main.loads > 0 {
+			times = e.reads / main.loads
+		}
+		if e.instr == 0 && main.stores > 0 {
+			times = max(times, e.writes/main.stores)
+		}
+		if times == 0 && main.flop[0]+main.flop[1] > 0 {
+			known = false
+		}
+		for p := range flop {
+			flop[p] += main.flop[p] * times
+		}
+		accesses += main.accesses() * times
+		size += (main.loadBytes + main.store) * times
+	}
+	if known {
+		add(m, estimatedFlop[FP64], flop[0])
+		add(m, estimatedFlop[FP32], flop[1])
+	}
+	if accesses > 0 {
+		add(m, estimatedSize, size/accesses)
+	}
+}
+
+// addWallTimes adds the time that another run measured of the same function.
+// Valgrind's costs are those of the function itself: an inclusive time serves
+// for functions that call none.
+func addWallTimes(ctx context.Context, s *datasets.Store, at map[int64]*datasets.Measurement) error {
+	type timed struct {
+		run       int64
+		time      float64
+		inclusive bool
+	}
+	found := map[string]timed{}
+	err := each(ctx, s, `SELECT r.id, g.raw, coalesce(r.time_inclusive, true), sum(c.value) FROM counter c JOIN region g ON g.id = c.region_id JOIN run r ON r.id = g.run_id
+		WHERE c.metric = r.time_metric AND c.unit = 's' AND c.instance IS NULL AND r.tool NOT IN ('callgrind', 'cachegrind') GROUP BY ALL ORDER BY r.id`, func(v []any) {
+		t, ok := v[3].(float64)
+		if ok && t > 0 {
+			found[v[1].(string)] = timed{v[0].(int64), t, v[2].(bool)}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, m := range at {
+		t, ok := found[m.Name]
+		if leaf := m.Counter("calls.to") == nil; ok && (leaf || !t.inclusive) {
+			add(m, wallFact, t.time)
+			add(m, fmt.Sprintf("%s.run", wallFact), float64(t.run))
+		}
+	}
+	return nil
+}
