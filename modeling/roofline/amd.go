@@ -82,7 +82,7 @@ func (c amd) flop(p Precision) Quantity {
 		return c.sum(mfmaBlock, op("MFMA_MOPS_"+f)...)
 	}
 	q := plus(c.sum(1, op("ADD_"+f, "MUL_"+f, "TRANS_"+f)...), c.sum(2, op("FMA_"+f)...))
-	if p == FP16 {
+	if p == FP16 && c.opt.HalfWeight > 0 {
 		q = times(c.opt.HalfWeight, q)
 	}
 	return times(c.wave(), q)

@@ -1,6 +1,7 @@
 package roofline
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -156,8 +157,11 @@ func (c cpu) flop(p Precision) Quantity {
 		c.arm(arm),
 		c.older(word, lanes),
 	}
-	if p == FP64 {
-		for _, both := range []string{"fp_ret_sse_avx_ops_all", "retired_sse_avx_flops_all", "papi_fp_ops"} {
+	if scale := c.get("fp_scale_ops_spec"); p == FP64 {
+		for _, both := range []string{"fp_ret_sse_avx_ops_all", "retired_sse_avx_flops_all", "papi_fp_ops", "fp_fixed_ops_spec"} {
+			if both == "fp_fixed_ops_spec" && scale.Value > 0 {
+				continue // SVE, of a vector length that is not known
+			}
 			if q := c.get(both); q.OK {
 				q.From = estimate + q.From + " counts all precisions, taken as FP64"
 				ways = append(ways, q)
@@ -272,8 +276,12 @@ func (cpu) busy() Quantity { return missing("no counter of the processor gives t
 func (cpu) uncounted() []string { return nil }
 
 func (c cpu) remarks() []string {
-	if _, known := c.counters[plainName(threadsFact)]; !known {
-		return []string{"how many threads ran is not known: ceilings of the machine are those of all its processors"}
+	var out []string
+	if run, ok := c.counters[plainName(wallRunFact)]; ok {
+		out = append(out, fmt.Sprintf("the time is the wall-clock time of this function in run %g, not of the simulation", run))
 	}
-	return nil
+	if _, known := c.counters[plainName(threadsFact)]; !known {
+		out = append(out, "how many threads ran is not known: ceilings of the machine are those of all its processors")
+	}
+	return out
 }

@@ -15,8 +15,9 @@ const (
 	unitsFact   = "machine.units"
 	banksFact   = "machine.lds_banks"
 	diesFact    = "machine.dies"
-	threadsFact = "run.threads" // threads that the launch ran on
-	wallFact    = "run.wall_time"
+	threadsFact = "run.threads"   // threads that the launch ran on
+	wallFact    = "run.wall_time" // s, in another run of the same function
+	wallRunFact = "run.wall_time_run"
 	ceilingFact = "ceiling." // + the level: of the machine's processors together, + ".core": of one
 )
 

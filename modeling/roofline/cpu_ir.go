@@ -2,7 +2,6 @@ package roofline
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"regexp"
 	"strconv"
@@ -259,7 +258,7 @@ func addWallTimes(ctx context.Context, s *datasets.Store, at map[int64]*datasets
 		t, ok := found[m.Name]
 		if leaf := m.Counter("calls.to") == nil; ok && (leaf || !t.inclusive) {
 			add(m, wallFact, t.time)
-			add(m, fmt.Sprintf("%s.run", wallFact), float64(t.run))
+			add(m, wallRunFact, float64(t.run))
 		}
 	}
 	return nil
