@@ -186,14 +186,19 @@ func (r *reader) shape() error {
 			(SELECT q.launch_id FROM pc_sample q JOIN code d ON d.id = q.code_id WHERE d.isa NOT IN ('source', 'machine')))`
 	}
 	if r.chains {
-		// Rows of one instruction, one for each function that it is inlined into.
+		// Rows of one instruction, one for each function that it is inlined into. A
+		// tool counts a sample for the innermost, or for each of them: those whose
+		// code has samples of a deeper row beside them are the same ones again. This
+		// is decided by kernel and not by launch, so that what must be remembered
+		// grows with the code and not with the samples.
 		const chain = `PARTITION BY run_id, region_id, isa, "offset", CASE WHEN "offset" IS NULL OR isa = 'source' THEN id END ORDER BY coalesce(inline_depth, 0)`
 		r.with += `, chain AS (SELECT id, coalesce(inline_depth, 0) AS depth,
 			last_value(id) OVER (` + chain + `, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS deepest,
-			first_value(id) OVER (` + chain + `, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS outermost FROM code)`
-		samples = `SELECT unit, launch, code, reason, arg_max(n, depth) AS samples, arg_max(idle, depth) AS not_issued FROM
-			(SELECT t.unit, t.launch, coalesce(h.deepest, t.code) AS code, coalesce(h.depth, 0) AS depth, t.reason, sum(t.samples) AS n, sum(t.not_issued) AS idle
-				FROM (` + samples + `) t LEFT JOIN chain h ON h.id = t.code GROUP BY ALL) GROUP BY ALL`
+			first_value(id) OVER (` + chain + `, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS outermost FROM code),
+			home AS (SELECT unit, id, deepest FROM (SELECT a.unit, a.id, h.deepest, h.depth, max(h.depth) OVER (PARTITION BY a.unit, h.deepest) AS most
+				FROM (SELECT DISTINCT u.unit, p.code_id AS id FROM pc_sample p JOIN u ON u.launch = p.launch_id) a JOIN chain h ON h.id = a.id) WHERE depth = most)`
+		samples = `SELECT t.unit, t.launch, h.deepest AS code, t.reason, t.samples, t.not_issued
+			FROM (` + samples + `) t JOIN home h ON h.unit = t.unit AND h.id = t.code`
 		if r.a.Options.View == Outermost {
 			code = `SELECT c.id, c.region_id, c.isa, c."offset", c.opcode, c.text, o.file, o.line FROM code c JOIN chain h ON h.id = c.id JOIN code o ON o.id = h.outermost`
 		}
