@@ -50,7 +50,7 @@ type row struct {
 type Device struct {
 	Name   string   // as drivers spell it
 	Also   []string // other names of it
-	Same   []string // after Match: devices that fit as well and whose limits are the same
+	Same   []string // after Match: devices that fit as well and whose limits and memory are the same
 	Kind   Kind
 	Vendor string
 	Family string // of the architecture: "Ampere", "CDNA 2", "Zen 3"

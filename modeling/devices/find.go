@@ -79,8 +79,8 @@ var archName = regexp.MustCompile(`^(gfx[0-9a-f]+|cc ?[0-9.]+|sm_?[0-9]+)(?:[:a-
 
 // Match finds a device by all that a profile tells of it. The name decides, or
 // the architecture where there is no name; units and memory decide between
-// those that fit. Where several remain whose limits are the same, it is the
-// first of them, and Same names the others.
+// those that fit. Where several remain whose limits and memory are the same, it
+// is the first of them, and Same names the others.
 func Match(f Facts) (Device, error) {
 	if m := archName.FindStringSubmatch(strings.TrimSpace(strings.ToLower(f.Name))); m != nil {
 		f.Name, f.Arch = "", cmp.Or(f.Arch, m[1])
@@ -140,7 +140,7 @@ func about(reported, card int64) bool {
 }
 
 func sameLimits(a, b Device) bool {
-	return slices.EqualFunc(a.Limits(), b.Limits(), func(x, y Limit) bool {
+	return a.MemBytes == b.MemBytes && slices.EqualFunc(a.Limits(), b.Limits(), func(x, y Limit) bool {
 		return x.Name == y.Name && x.Value.Value == y.Value.Value
 	})
 }

@@ -143,6 +143,9 @@ func (d Device) title() string {
 		s += " (" + d.ISA + ")"
 	}
 	s += fmt.Sprintf(", %d %ss", d.Units, d.Unit)
+	if d.Kind == CPU {
+		s += " (one socket)"
+	}
 	if hz := d.ClockHz(); hz > 0 {
 		s += fmt.Sprintf(" at %.4g GHz", hz/1e9)
 	}
