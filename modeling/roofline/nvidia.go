@@ -23,8 +23,21 @@ const pct = ".pct_of_peak_sustained_elapsed"
 // more than 1 %.
 const leastPercent = 0.5
 
+// once reads a quantity the first time that it is asked for: those of one launch
+// are made of few counters, in many ways.
+func (c nvidia) once(key string, read func() Quantity) Quantity {
+	q, ok := c.opt.memo[key]
+	if !ok {
+		q = read()
+		c.opt.memo[key] = q
+	}
+	return q
+}
+
 // time is the duration of the launch in seconds.
-func (c nvidia) time() Quantity {
+func (c nvidia) time() Quantity { return c.once("time", c.readTime) }
+
+func (c nvidia) readTime() Quantity {
 	q := best(
 		c.duration(),
 		ratio(c.first("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg"), c.frequency("sm")),
@@ -56,6 +69,10 @@ func (c nvidia) frequency(unit string) Quantity {
 
 // rate is the clock of a unit, cycle/s.
 func (c nvidia) rate(unit string) Quantity {
+	return c.once("rate "+unit, func() Quantity { return c.readRate(unit) })
+}
+
+func (c nvidia) readRate(unit string) Quantity {
 	q := c.frequency(unit)
 	if q.OK {
 		return q
@@ -94,6 +111,10 @@ func unitOf(counter string) string {
 // count is a counter summed over the device, in whichever of ncu's forms it
 // is there: as it is, per second, per cycle, or as the mean of the instances.
 func (c nvidia) count(name string) Quantity {
+	return c.once(name, func() Quantity { return c.readCount(name) })
+}
+
+func (c nvidia) readCount(name string) Quantity {
 	q := c.sum(1, name+".sum")
 	if q.OK {
 		return q
@@ -121,6 +142,10 @@ func (c nvidia) counts(weight float64, names ...string) Quantity {
 // profile says of its peak, or the count and the percentage of the peak that
 // it is.
 func (c nvidia) most(name string) Quantity {
+	return c.once("most "+name, func() Quantity { return c.readMost(name) })
+}
+
+func (c nvidia) readMost(name string) Quantity {
 	unit := unitOf(name)
 	q := product(c.first(name+".sum.peak_sustained"), c.rate(unit))
 	if q.OK {

@@ -97,12 +97,19 @@ const opsPath = "sm__ops_path_tensor_src_"
 
 // path is the operations of one path, dense and sparse.
 func (c nvidia) path(name string) Quantity {
+	if q := c.count(opsPath + name); q.OK {
+		return q
+	}
 	return best(c.count(opsPath+name), c.counts(1, opsPath+name+"_sparsity_off", opsPath+name+"_sparsity_on"))
 }
 
 // tensor is the work of the tensor pipe in a precision: the operations that ncu
 // counts; failing that instructions, where the flop of one are known.
 func (c nvidia) tensor(p Precision) Quantity {
+	return c.once(p.String(), func() Quantity { return c.readTensor(p) })
+}
+
+func (c nvidia) readTensor(p Precision) Quantity {
 	first := missing("not counted")
 	for i, group := range tensorPaths[p] {
 		q := c.path(group[0])
@@ -229,8 +236,12 @@ func (c nvidia) remarks() []string {
 		out = append(out, "FP16 work is counted as 1 flop per thread and operation; packed half2 code does 2: Options.HalfWeight")
 	}
 	for p := TensorFP64; p <= TensorInt8; p++ {
-		work, part := c.tensor(p), c.partial(p)
-		if work.OK && work.Value > 0 && part.OK && work.From == part.From && strings.Contains(work.From, opsPath) {
+		work := c.tensor(p)
+		if !work.OK || work.Value == 0 {
+			continue
+		}
+		part := c.partial(p)
+		if part.OK && work.From == part.From && strings.Contains(work.From, opsPath) {
 			for _, group := range tensorPaths[p] {
 				whole := c.path(group[0])
 				for _, name := range group[1:] {
@@ -244,10 +255,8 @@ func (c nvidia) remarks() []string {
 				out = append(out, fmt.Sprintf("%s work is that of %s alone", p, work.From))
 			}
 		}
-		if work.OK && work.Value > 0 {
-			if q := c.tensorPeak(p); q.OK && strings.Contains(q.From, opsPath) && !strings.Contains(q.From, "_sparsity_off") && p != TensorFP64 {
-				out = append(out, fmt.Sprintf("the ceiling of %s is that of sparse operations (%s), twice the dense one", p, q.From))
-			}
+		if q := c.tensorPeak(p); q.OK && strings.Contains(q.From, opsPath) && !strings.Contains(q.From, "_sparsity_off") && p != TensorFP64 {
+			out = append(out, fmt.Sprintf("the ceiling of %s is that of sparse operations (%s), twice the dense one", p, q.From))
 		}
 	}
 	if q := c.count("lts__t_sectors_srcunit_ltcfabric"); q.OK && q.Value > 0 {

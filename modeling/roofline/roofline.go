@@ -162,7 +162,8 @@ type Options struct {
 	// from the algorithm (2 n^3 for a matrix product); nil where unknown.
 	Flop func(Launch) map[Precision]float64
 
-	launch Launch // what a source is reading
+	launch Launch              // what a source is reading
+	memo   map[string]Quantity // what it has read so far
 }
 
 // Reached takes measured ceilings from probes: launches that were made to reach

@@ -22,7 +22,7 @@ type source interface {
 // lacks is taken from counters that give it as it is (see FlopCounter).
 func sourceOf(l Launch, opt Options) source {
 	c := counters(l.Metrics)
-	opt.launch = l
+	opt.launch, opt.memo = l, map[string]Quantity{}
 	if isPublished(c) {
 		return withPlain{published{c}, plain{c}}
 	}
