@@ -172,10 +172,14 @@ func (amd) uncounted() []string { return nil }
 // remarks tells where rocprof-compute's roofline and the hardware differ: on
 // MI300 and later L1's lines are of 128 bytes, and a read of one is one request.
 func (c amd) remarks() []string {
+	var out []string
 	if c.whole("TCC_EA0_RDREQ").OK && c.whole("TCP_TCC_READ_REQ").OK {
-		return []string{"L2 traffic counts 64 bytes for each request of L1, as rocprof-compute's roofline does; on MI300 and later a read moves up to 128"}
+		out = append(out, "L2 traffic counts 64 bytes for each request of L1, as rocprof-compute's roofline does; on MI300 and later a read moves up to 128")
 	}
-	return nil
+	if q := c.flop(FP16); q.OK && q.Value > 0 && c.opt.HalfWeight == 0 {
+		out = append(out, "FP16 work is counted as 1 flop per lane and operation; packed code (v_pk_*_f16) does 2: Options.HalfWeight")
+	}
+	return out
 }
 
 // minus is a - b, spelt as a sum with a weight.

@@ -140,13 +140,16 @@ func (c cpu) time() Quantity {
 // multiply-add as two, so that lanes are the only weight (Intel SDM, volume 3,
 // performance events; LIKWID's groups FLOPS_DP and FLOPS_SP).
 func (c cpu) flop(p Precision) Quantity {
-	short, word, lanes, arm := "dp", "double", 1.0, "dp"
+	short, word, lanes := "dp", "double", 1.0
 	switch p {
 	case FP64:
 	case FP32:
-		short, word, lanes, arm = "sp", "single", 2, "sp"
+		short, word, lanes = "sp", "single", 2
 	default:
 		return missing("no counter of the processor gives it")
+	}
+	if q := c.get("fp_" + short + "_scale_ops_spec"); q.Value > 0 {
+		return c.arm(short)
 	}
 	ways := []Quantity{
 		c.mixed(p, product(c.first(short+" [mflop/s]", short+" mflop/s"), c.time())),
@@ -154,7 +157,7 @@ func (c cpu) flop(p Precision) Quantity {
 		c.all(1, "fp_ret_sse_avx_ops_"+short+"_add_sub_flops", "fp_ret_sse_avx_ops_"+short+"_mult_flops", "fp_ret_sse_avx_ops_"+short+"_div_flops", "fp_ret_sse_avx_ops_"+short+"_mult_add_flops"),
 		c.get("retired_sse_avx_flops_" + word + "_all"),
 		c.get("papi_" + short + "_ops"),
-		c.arm(arm),
+		c.arm(short),
 		c.older(word, lanes),
 	}
 	if scale := c.get("fp_scale_ops_spec"); p == FP64 {

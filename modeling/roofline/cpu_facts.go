@@ -18,7 +18,8 @@ const (
 	threadsFact = "run.threads"   // threads that the launch ran on
 	wallFact    = "run.wall_time" // s, in another run of the same function
 	wallRunFact = "run.wall_time_run"
-	ceilingFact = "ceiling." // + the level: of the machine's processors together, + ".core": of one
+	twinFact    = "ceiling.same_processor" // ceilings are of a machine that has the same processor
+	ceilingFact = "ceiling."               // + the level: of the machine's processors together, + ".core": of one
 )
 
 // ceilings are the launch's: those of its machine, but where the number of
@@ -48,19 +49,26 @@ func (l Launch) ceilings(machine Ceilings) Ceilings {
 	return some.Or(machine).Or(theory)
 }
 
-// forThreads is the ceiling of as many cores as ran threads.
+// forThreads is the ceiling of as many cores as ran threads, of all processors
+// where their number is not known.
 func (c counters) forThreads(level string) Quantity {
 	all, hasAll := c[ceilingFact+level]
 	core, hasCore := c[ceilingFact+level+".core"]
 	t, counted := c[threadsFact]
-	if !counted || !hasCore {
-		return missing("no ceiling " + level + " of one core, or how many threads ran is not known")
+	from := "measured: "
+	if c[twinFact] > 0 {
+		from = "measured on a machine with this processor: "
 	}
 	t = max(t, 1)
-	if hasAll && all < t*core {
-		return known(all, fmt.Sprintf("measured: %s of all processors, for %g threads", level, t))
+	switch {
+	case hasAll && (!counted || !hasCore):
+		return known(all, from+level+" of all processors")
+	case !counted || !hasCore:
+		return missing("no ceiling " + level + " of one core, or how many threads ran is not known")
+	case hasAll && all < t*core:
+		return known(all, fmt.Sprintf("%s%s of all processors, for %g threads", from, level, t))
 	}
-	return known(t*core, fmt.Sprintf("measured: %g x %s of one core", t, level))
+	return known(t*core, fmt.Sprintf("%s%g x %s of one core", from, t, level))
 }
 
 type facts map[int64]map[string]float64
@@ -73,11 +81,17 @@ func (f facts) set(run int64, name string, v float64) {
 }
 
 // factsOf reads what a store knows of the machines of runs. Of repeated
-// measurements the highest counts, since a probe can only fall short.
+// measurements the highest counts, since a probe can only fall short. Where a
+// file says no more of its machine than the processor's name (LIKWID, PAPI),
+// machines of that name have its ceilings.
 func factsOf(ctx context.Context, s *datasets.Store) (facts, error) {
 	out := facts{}
-	err := each(ctx, s, `SELECT r.id, c.level, c.value FROM run r JOIN ceiling c ON c.machine_id = r.machine_id WHERE c.measured`, func(v []any) {
+	err := each(ctx, s, `SELECT r.id, c.level, c.value, n.id <> m.id FROM run r JOIN machine m ON m.id = r.machine_id
+		JOIN machine n ON n.id = m.id OR m.host IS NULL AND m.gpu IS NULL AND n.cpu = m.cpu JOIN ceiling c ON c.machine_id = n.id WHERE c.measured`, func(v []any) {
 		out.set(v[0].(int64), ceilingFact+v[1].(string), v[2].(float64))
+		if other, _ := v[3].(bool); other {
+			out.set(v[0].(int64), twinFact, 1)
+		}
 	})
 	if err != nil {
 		return nil, err
