@@ -7,6 +7,7 @@
 // Thicket, and each returns something new:
 //
 //	Filter, Hide, Prune, Subtree   a smaller tree
+//	Merge                          siblings of the same name as one node
 //	Invert                         callers below callees ("bottom up")
 //	Flatten                        a table by name, module, file or kind
 //	HotPath, Findings              the expensive chain of calls, as evidence
@@ -304,8 +305,8 @@ func (t *Tree) remark() {
 		for node := range t.All() {
 			n++
 			v := o.Exclusive(node)
-			if !v.Valid {
-				unknown++
+			if !v.Valid && !o.Inclusive(node).Valid {
+				unknown++ // a node where a sampler found only what it calls has an inclusive value
 			}
 			if v.Valid && v.V < 0 && -v.V > negligible*math.Abs(total.V) {
 				negative = append(negative, v.V)
@@ -319,7 +320,7 @@ func (t *Tree) remark() {
 				m.Name, count(len(negative), "node"), tabular.Quantity(sum(negative), m.Unit), o.quantity(o.Exclusive(lowest)), clean(lowest.Name, 80)))
 		}
 		if unknown > 0 {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s is not known of %d of %d nodes themselves: they add nothing to sums", m.Name, unknown, n))
+			t.Notes = append(t.Notes, fmt.Sprintf("%s is not known of %d of %d nodes, nor of what is below them: they add nothing to sums", m.Name, unknown, n))
 		}
 	}
 }

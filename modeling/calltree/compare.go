@@ -86,7 +86,7 @@ func Compare(before, after *Tree) (*Comparison, error) {
 				}
 				b := &below[i]
 				b.from[side] = append(b.from[side], n.Children...)
-				b.node.joins(side, n, of.main)
+				b.node.from(side, n, of.main)
 			}
 		}
 		for _, b := range below {
@@ -97,18 +97,13 @@ func Compare(before, after *Tree) (*Comparison, error) {
 	return &Comparison{Tree: t, Before: before.Total(), After: after.Total(), Unit: ma.Unit}, nil
 }
 
-// joins adds the values of a node of one side.
-func (n *Node) joins(side int, o *Node, metric int) {
+// from adds the values of a node of one side.
+func (n *Node) from(side int, o *Node, metric int) {
 	n.sides |= 1 << side
 	if side == 0 {
 		n.Launches += o.Launches
 	}
 	n.Regions = append(n.Regions, o.Regions...)
-	add := func(to *datasets.Null[float64], v datasets.Null[float64]) {
-		if v.Valid {
-			*to = datasets.Some(to.V + v.V)
-		}
-	}
 	add(&n.Values[side].Exclusive, o.Values[metric].Exclusive)
 	add(&n.Values[side].Inclusive, o.Values[metric].Inclusive)
 }
@@ -190,10 +185,13 @@ func (c *Comparison) side(n *Node, v datasets.Null[float64], side string) string
 	return c.Tree.quantity(v)
 }
 
-// signed is a fraction as percent with its sign.
+// signed is a fraction as percent with its sign, a large one as a factor.
 func signed(v datasets.Null[float64]) string {
-	if !v.Valid {
+	switch {
+	case !v.Valid:
 		return "n/a"
+	case v.V >= 10:
+		return fmt.Sprintf("%.4g times", v.V+1)
 	}
 	return fmt.Sprintf("%+.1f %%", 100*v.V)
 }
@@ -207,7 +205,7 @@ func (c *Comparison) Table() tabular.Table {
 	shown := c.Top(20)
 	for _, n := range shown {
 		ex, in := c.Exclusive(n), c.Inclusive(n)
-		t.Add(clean(n.Name, 60), c.side(n, ex.Before, "before"), c.side(n, ex.After, "after"), c.plus(ex.Absolute), signed(ex.Relative), c.plus(in.Absolute),
+		t.Add(n.label(60), c.side(n, ex.Before, "before"), c.side(n, ex.After, "after"), c.plus(ex.Absolute), signed(ex.Relative), c.plus(in.Absolute),
 			clean(joinPath(shortPath(n.Path())), 120))
 	}
 	t.Note("before, after, change and relative are of exclusive values")

@@ -69,10 +69,12 @@ const (
 	deepest  = 300 // rows
 )
 
-// Flame lays out a tree as a flame graph. Siblings stand in the order of their
-// names, so that pictures of two runs can be compared. Frames narrower than 0.4
-// pixels and calls deeper than 300 are left out, which the picture says.
+// Flame lays out a tree as a flame graph. Siblings of one name are one frame
+// (see Merge); they stand in the order of their names, so that pictures of two
+// runs can be compared. Frames narrower than 0.4 pixels and calls deeper than
+// 300 are left out, which the picture says.
 func Flame(t *Tree, opt ...FlameOptions) *Picture {
+	t = t.Merge()
 	p := &Picture{tree: t}
 	if len(opt) > 0 {
 		p.Options = opt[0]
@@ -280,8 +282,16 @@ func (p *Picture) paintChanges() {
 	p.Legend = []Legend{{blue, "exclusive less by " + tabular.Quantity(most, unit)}, {white, "no change, or not known"}, {vermilion, "exclusive more by " + tabular.Quantity(most, unit)}}
 }
 
-// Tree is what the picture shows.
+// Tree is what the picture shows, siblings of one name merged.
 func (p *Picture) Tree() *Tree { return p.tree }
+
+// Axis says what the width of frames is.
+func (p *Picture) Axis() string {
+	if p.cmp != nil {
+		return "the larger of before and after, share (%)"
+	}
+	return fmt.Sprintf("share of %s (%%)", p.tree.Metric().Name)
+}
 
 // Left says what is not drawn, "" for nothing.
 func (p *Picture) Left() string {
@@ -319,3 +329,6 @@ func (p *Picture) About(f Frame) []string {
 	}
 	return lines
 }
+
+// Label is the name to write on the frame, printable, whole.
+func (f Frame) Label() string { return f.Node.label(200) }

@@ -56,7 +56,7 @@ func (t *Tree) HTML() string {
 		if n.Module != "" {
 			title += "\nmodule " + clean(n.Module, 100)
 		}
-		fmt.Fprintf(&b, `</span><span class="name" style="margin-left:%.1fem" title="%s"><bdi>%s</bdi></span>`, 0.9*float64(min(depth, 60)), e(title), e(clean(n.Name, 100)))
+		fmt.Fprintf(&b, `</span><span class="name" style="margin-left:%.1fem" title="%s"><bdi>%s</bdi></span>`, 0.9*float64(min(depth, 60)), e(title), e(n.label(100)))
 		if where := n.where(); where != "" {
 			fmt.Fprintf(&b, `<span class="where">%s</span>`, e(clean(where, 80)))
 		}

@@ -114,9 +114,7 @@ func (t *Tree) squash(keep func(*Node) bool, fold bool) (*Tree, int) {
 // takes adds another node's exclusive values and what it stands for.
 func (n *Node) takes(o *Node) {
 	for i, v := range o.Values {
-		if v.Exclusive.Valid {
-			n.Values[i].Exclusive = datasets.Some(n.Values[i].Exclusive.V + v.Exclusive.V)
-		}
+		add(&n.Values[i].Exclusive, v.Exclusive)
 	}
 	n.Regions = append(slices.Clip(n.Regions), o.Regions...)
 }
@@ -214,9 +212,61 @@ func (t *Tree) Subtree(match func(*Node) bool) *Tree {
 	return out
 }
 
-// maxInverted bounds the nodes of an inverted tree, which can have as many as
-// all paths are long.
-const maxInverted = 200_000
+// Merge puts siblings of the same name and kind together, with what is below
+// them. Their known values are added up.
+func (t *Tree) Merge() *Tree {
+	out := t.derived()
+	type group struct {
+		node *Node
+		from []*Node // whose children come below it
+	}
+	for stack := []group{{nil, []*Node{{Children: t.Roots}}}}; len(stack) > 0; {
+		g := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		at := map[sameKey]int{}
+		var below []group
+		for _, from := range g.from {
+			for _, n := range from.Children {
+				i, ok := at[n.key()]
+				if !ok {
+					i = len(below)
+					at[n.key()] = i
+					below = append(below, group{node: n.copied(), from: []*Node{n}})
+					continue
+				}
+				below[i].node.joins(n)
+				below[i].from = append(below[i].from, n)
+			}
+		}
+		for _, b := range below {
+			out.attach(g.node, b.node)
+			stack = append(stack, b)
+		}
+	}
+	return out
+}
+
+// joins adds all values of another node, its launches and what it stands for.
+func (n *Node) joins(o *Node) {
+	for i, v := range o.Values {
+		add(&n.Values[i].Exclusive, v.Exclusive)
+		add(&n.Values[i].Inclusive, v.Inclusive)
+	}
+	n.Launches += o.Launches
+	n.Regions = append(slices.Clip(n.Regions), o.Regions...)
+}
+
+func add(to *datasets.Null[float64], v datasets.Null[float64]) {
+	if v.Valid {
+		*to = datasets.Some(to.V + v.V)
+	}
+}
+
+// An inverted tree can have as many nodes as all paths are long together.
+const (
+	maxInverted = 200_000    // nodes
+	maxChains   = 20_000_000 // steps from a node to its caller
+)
 
 // Invert turns the tree upside down: roots are functions (nodes of one name
 // and kind), below each are its callers, below those theirs. The inclusive value of a root is
@@ -227,8 +277,8 @@ const maxInverted = 200_000
 //
 // A node's regions are those whose exclusive value it has, sixteen of them.
 //
-// The tree is grown from its most expensive nodes on; after 200000 nodes the
-// rest has no callers, which a note says.
+// The tree is grown from its most expensive nodes on; after 200000 nodes, or 20
+// million steps from a node to its caller, the rest has no callers, which a note says.
 func (t *Tree) Invert() *Tree {
 	out := t.derived()
 	type chain struct{ leaf, at *Node } // the callers of leaf are followed up to at
@@ -260,10 +310,7 @@ func (t *Tree) Invert() *Tree {
 					n.Regions = append(n.Regions, c.leaf.Regions[:min(room, len(c.leaf.Regions))]...)
 				}
 				for i, v := range c.leaf.Values {
-					if !v.Exclusive.Valid {
-						continue
-					}
-					n.Values[i].Inclusive = datasets.Some(n.Values[i].Inclusive.V + v.Exclusive.V)
+					add(&n.Values[i].Inclusive, v.Exclusive)
 				}
 			}
 			opened = append(opened, open{n, g})
@@ -283,7 +330,7 @@ func (t *Tree) Invert() *Tree {
 			leaves = append(leaves, chain{n, n})
 		}
 	}
-	nodes, cut := 0, 0
+	nodes, steps, cut := 0, 0, 0
 	var all []open
 	for level := grow(nil, leaves); len(level) > 0; {
 		all = append(all, level...)
@@ -299,9 +346,10 @@ func (t *Tree) Invert() *Tree {
 			}
 			switch {
 			case len(up) == 0:
-			case nodes+len(next) >= maxInverted:
+			case nodes+len(next) >= maxInverted, steps+len(up) > maxChains:
 				cut++
 			default:
+				steps += len(up)
 				next = append(next, grow(o.n, up)...)
 			}
 		}
@@ -396,7 +444,7 @@ func (p Path) Table() tabular.Table {
 		return t
 	}
 	last := p.Last()
-	t.Title = fmt.Sprintf("hot path of %s: %s holds %s of %s", p.tree.Metric().Name, clean(last.Name, 80),
+	t.Title = fmt.Sprintf("hot path of %s: %s holds %s of %s", p.tree.Metric().Name, last.label(80),
 		tabular.Percent(p.tree.Share(p.tree.Inclusive(last))), p.tree.quantity(p.tree.Total()))
 	for i, n := range p.Nodes {
 		of := math.NaN()
@@ -404,17 +452,26 @@ func (p Path) Table() tabular.Table {
 			of = p.tree.Inclusive(n).V / p.tree.Inclusive(p.Nodes[i-1]).V
 		}
 		row, _ := p.tree.Row(n)
-		t.Add(strings.Repeat("  ", min(i, 20))+clean(n.Name, 80), p.tree.quantity(p.tree.Inclusive(n)), tabular.Percent(p.tree.Share(p.tree.Inclusive(n))), tabular.Percent(of),
+		t.Add(strings.Repeat("  ", min(i, 20))+n.label(80), p.tree.quantity(p.tree.Inclusive(n)), tabular.Percent(p.tree.Share(p.tree.Inclusive(n))), tabular.Percent(of),
 			p.tree.quantity(p.tree.Exclusive(n)), n.where(), row.String())
 	}
 	t.Note("each child has at least %s of its parent's inclusive value", tabular.Percent(p.Threshold))
 	return t
 }
 
+// label is the name to show, printable: a path in it is cut to its end.
+func (n *Node) label(limit int) string {
+	name := n.Name
+	if short := base(n.File); short != n.File {
+		name = strings.ReplaceAll(name, n.File, short)
+	}
+	return clean(name, limit)
+}
+
 // where is a node's place in the source, "" where it is not known.
 func (n *Node) where() string {
 	switch {
-	case n.File == "":
+	case n.File == "" || strings.HasPrefix(n.File, "<"): // "<unknown file>"
 		return ""
 	case n.Line > 0:
 		return fmt.Sprintf("%s:%d", clean(n.File, 200), n.Line)

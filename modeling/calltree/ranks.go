@@ -230,7 +230,7 @@ func (r *Ranks) Table() tabular.Table {
 		shown++
 		e := n.Exclusive.V
 		row, _ := r.tree.Row(n.Node)
-		t.Add(clean(n.Node.Name, 60), tabular.Quantity(e.Mean, unit), tabular.Quantity(e.Max, unit), fmt.Sprint(e.MaxRank), ratio(e.Imbalance),
+		t.Add(n.Node.label(60), tabular.Quantity(e.Mean, unit), tabular.Quantity(e.Max, unit), fmt.Sprint(e.MaxRank), ratio(e.Imbalance),
 			fmt.Sprint(e.Ranks), ratio(n.Inclusive.V.Imbalance), row.String())
 	}
 	if left := len(r.Nodes) - shown; left > 0 {

@@ -111,6 +111,9 @@ func build(read datasets.CallTree, run int64, metrics int) (roots, all []*Node) 
 		} else {
 			n.parent = way[r.Depth-1]
 			n.parent.Children = append(n.parent.Children, n)
+			if n.Module == "" && (n.Kind == datasets.KindLoop || n.Kind == datasets.KindRange) {
+				n.Module = n.parent.Module // loops and lines are part of the function around them
+			}
 		}
 		way = append(way, n)
 		all[i] = n

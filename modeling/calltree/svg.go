@@ -184,7 +184,7 @@ func (p *Picture) frame(f Frame, top, width float64) string {
 	x, y, w := round(f.X*width), top+float64(row*rowHeight), round(f.W*width)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<g class="f"><title>%s</title><rect x="%s" y="%s" width="%s" height="%d" fill="%s"/>`, e(strings.Join(p.About(f), "\n")), px(x), px(y), px(w), rowHeight-1, hex(f.Fill))
-	if name := fit(clean(f.Node.Name, 200), w); name != "" {
+	if name := fit(f.Label(), w); name != "" {
 		fmt.Fprintf(&b, `<text x="%s" y="%s">%s</text>`, px(x+3), px(y+12.5), e(name))
 	}
 	b.WriteString("</g>\n")

@@ -61,9 +61,9 @@ func (t *Tree) Text(opt TextOptions) string {
 		}
 		fmt.Fprintf(&b, "%11s %8s %11s  %s  %s", t.quantity(in), tabular.Percent(t.Share(in)), t.quantity(ex), bar, indent)
 		if heat != "" {
-			b.WriteString(heat + clean(n.Name, 100) + reset)
+			b.WriteString(heat + n.label(100) + reset)
 		} else {
-			b.WriteString(clean(n.Name, 100))
+			b.WriteString(n.label(100))
 		}
 		if where := n.where(); where != "" {
 			b.WriteString("  " + clean(where, 60))
