@@ -15,14 +15,16 @@ const (
 	power9Doc = "IBM POWER9 Processor User's Manual, and OLCF Summit User Guide: two 22-core POWER9 of 3.07 GHz, 340 GB/s per node"
 )
 
-// The cores. fp64 is 2 x FMA ports x lanes. Caches: Intel's manual gives loads
+// The cores. lanes are the FP32 lanes of the widest vector; fp64 is 2 x ports of
+// multiply-adds x lanes (on Sandy Bridge a port each for adding and
+// multiplying; Zen 4 takes two cycles for a vector of 512 bits). Caches: Intel's manual gives loads
 // and stores of a clock, AMD's the widths of its load and store pipes.
-func x86(vendor, family string, fp64, l1, l2 float64, l1size int64) arch {
+func x86(vendor, family string, lanes int, fp64, l1, l2 float64, l1size int64) arch {
 	doc := intelOpt
 	if vendor == "AMD" {
 		doc = amdOpt
 	}
-	a := arch{vendor: vendor, family: family, isa: "x86_64", unit: "core", kind: CPU, warp: int(fp64 / 2),
+	a := arch{vendor: vendor, family: family, isa: "x86_64", unit: "core", kind: CPU, warp: lanes,
 		rates: rates{FP64: fp64, FP32: 2 * fp64}, ratesFrom: doc, bytes: bytes{}, bytesFrom: doc, l1: l1size}
 	if l1 > 0 {
 		a.bytes[L1] = l1
@@ -36,19 +38,19 @@ func x86(vendor, family string, fp64, l1, l2 float64, l1size int64) arch {
 func of(a arch) *arch { return &a }
 
 var (
-	sandyBridge = of(x86("Intel", "Sandy Bridge", 8, 48, 32, 32*kib))
-	haswell     = of(x86("Intel", "Haswell", 16, 96, 64, 32*kib))
-	broadwell   = of(x86("Intel", "Broadwell", 16, 96, 64, 32*kib))
-	skylake     = of(x86("Intel", "Skylake (client)", 16, 96, 64, 32*kib))
-	skylakeSP   = of(x86("Intel", "Skylake-SP", 32, 192, 64, 32*kib))
-	cascadeLake = of(x86("Intel", "Cascade Lake", 32, 192, 64, 32*kib))
-	iceLakeSP   = of(x86("Intel", "Ice Lake-SP", 32, 192, 64, 48*kib))
-	sapphire    = amx(x86("Intel", "Sapphire Rapids", 32, 192, 64, 48*kib))
-	emerald     = amx(x86("Intel", "Emerald Rapids", 32, 192, 64, 48*kib))
-	zen2        = of(x86("AMD", "Zen 2", 16, 96, 32, 32*kib))
-	zen3        = of(x86("AMD", "Zen 3", 16, 96, 32, 32*kib))
-	zen4        = of(x86("AMD", "Zen 4", 16, 0, 32, 32*kib)) // 512-bit operations take two cycles
-	zen5        = of(x86("AMD", "Zen 5", 32, 0, 64, 48*kib))
+	sandyBridge = of(x86("Intel", "Sandy Bridge", 8, 8, 48, 32, 32*kib))
+	haswell     = of(x86("Intel", "Haswell", 8, 16, 96, 64, 32*kib))
+	broadwell   = of(x86("Intel", "Broadwell", 8, 16, 96, 64, 32*kib))
+	skylake     = of(x86("Intel", "Skylake (client)", 8, 16, 96, 64, 32*kib))
+	skylakeSP   = of(x86("Intel", "Skylake-SP", 16, 32, 192, 64, 32*kib))
+	cascadeLake = of(x86("Intel", "Cascade Lake", 16, 32, 192, 64, 32*kib))
+	iceLakeSP   = of(x86("Intel", "Ice Lake-SP", 16, 32, 192, 64, 48*kib))
+	sapphire    = amx(x86("Intel", "Sapphire Rapids", 16, 32, 192, 64, 48*kib))
+	emerald     = amx(x86("Intel", "Emerald Rapids", 16, 32, 192, 64, 48*kib))
+	zen2        = of(x86("AMD", "Zen 2", 8, 16, 96, 32, 32*kib))
+	zen3        = of(x86("AMD", "Zen 3", 8, 16, 96, 32, 32*kib))
+	zen4        = of(x86("AMD", "Zen 4", 16, 16, 0, 32, 32*kib))
+	zen5        = of(x86("AMD", "Zen 5", 16, 32, 0, 64, 48*kib))
 	a64fx       = &arch{vendor: "Fujitsu", family: "A64FX", isa: "aarch64", unit: "core", kind: CPU, warp: 16, rates: rates{FP64: 32, FP32: 64, FP16: 128}, ratesFrom: a64fxDoc, bytes: bytes{L1: 128}, bytesFrom: a64fxDoc, l1: 64 * kib}
 	grace       = &arch{vendor: "NVIDIA", family: "Neoverse V2", isa: "aarch64", unit: "core", kind: CPU, warp: 4, rates: rates{FP64: 16, FP32: 32}, ratesFrom: graceDoc, l1: 64 * kib}
 	neoverseV1  = &arch{vendor: "AWS", family: "Neoverse V1", isa: "aarch64", unit: "core", kind: CPU, warp: 8, rates: rates{FP64: 16, FP32: 32}, ratesFrom: v1Doc, l1: 64 * kib}

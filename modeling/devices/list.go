@@ -124,6 +124,19 @@ func tera(v Value, ok bool) string {
 	return fmt.Sprintf("%.4g", v.Value/1e12)
 }
 
+// tunit is a unit for values in 1e12.
+func tunit(unit string) string {
+	switch unit {
+	case "byte/s":
+		return "TB/s"
+	case "flop/s":
+		return "TFLOP/s"
+	case "op/s":
+		return "TOP/s"
+	}
+	return "1e12 " + unit
+}
+
 // String is the device with its limits as text.
 func (d Device) String() string {
 	var b strings.Builder
@@ -175,7 +188,11 @@ func html(b *strings.Builder, heads []string, rows [][]string) {
 	for _, row := range rows {
 		b.WriteString("<tr>")
 		for i, v := range row {
-			fmt.Fprintf(b, `<td %s%s">%s</td>`, cellStyle, align[i], display.Escape(v))
+			wrap := "" // the last column alone holds long texts
+			if i < len(row)-1 {
+				wrap = ";white-space:nowrap"
+			}
+			fmt.Fprintf(b, `<td %s%s%s">%s</td>`, cellStyle, align[i], wrap, display.Escape(v))
 		}
 		b.WriteString("</tr>")
 	}
@@ -208,9 +225,9 @@ func (d Device) Display() display.Bundle {
 	for _, l := range d.Limits() {
 		printed := "-"
 		if l.Printed > 0 {
-			printed = fmt.Sprintf("%.4g", l.Printed)
+			printed = fmt.Sprintf("%.4g", l.Printed/1e12)
 		}
-		rows = append(rows, []string{l.Name, fmt.Sprintf("%.4g", l.Value.Value), l.Unit, printed, l.How, l.Source})
+		rows = append(rows, []string{l.Name, fmt.Sprintf("%.4g", l.Value.Value/1e12), tunit(l.Unit), printed, l.How, l.Source})
 	}
 	html(&b, []string{"<limit", "value", "<", "printed", "<how", "<source"}, rows)
 	b.WriteString("</div>")
@@ -249,7 +266,7 @@ func (m *Machine) Display() display.Bundle {
 		if c.ClockHz > 0 {
 			clock = fmt.Sprintf("%.4g", c.ClockHz/1e9)
 		}
-		rows = append(rows, []string{c.Name, string(c.Origin), fmt.Sprintf("%.4g", c.Value.Value), c.Unit, clock, c.Source})
+		rows = append(rows, []string{c.Name, string(c.Origin), fmt.Sprintf("%.4g", c.Value.Value/1e12), tunit(c.Unit), clock, c.Source})
 	}
 	html(&b, []string{"<limit", "<origin", "value", "<", "GHz", "<source"}, rows)
 	b.WriteString("</div>")

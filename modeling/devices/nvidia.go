@@ -5,7 +5,7 @@ const (
 	cudaLimits   = "CUDA C++ Programming Guide, Compute Capabilities, technical specifications per compute capability"
 	cudaBanks    = "CUDA C++ Programming Guide, Compute Capabilities: shared memory has 32 banks, each of 4 bytes per clock"
 	p100WP       = "NVIDIA Tesla P100 white paper (WP-08019), table of Tesla P100 compared to prior GPUs"
-	p100Sheet    = "NVIDIA Tesla P100 GPU accelerator for PCIe servers, data sheet"
+	p100Sheet    = "NVIDIA Tesla P100 GPU accelerator, data sheet"
 	p4Sheet      = "NVIDIA Tesla P4 GPU accelerator, data sheet"
 	gp104WP      = "NVIDIA GeForce GTX 1080 white paper, specification table"
 	gtxPage      = "NVIDIA GeForce product page, specifications"
@@ -92,13 +92,15 @@ var (
 	gb20xPro = gb20x.with(rates{TensorTF32: 512, TensorFP16: 1024, TensorBF16: 1024, TensorFP8: 2048})
 )
 
+const foundersTuring = "the reference card; the Founders Edition boosts 90 MHz higher"
+
 // nvidia are NVIDIA's GPUs. units are SMs, clocks MHz, the bus bits, the rate
 // Gbit/s per pin, memory GB (GiB on the card), printed figures TFLOP/s, TOP/s
 // and GB/s.
 var nvidia = []row{
 	{name: "Tesla P100-PCIE-16GB", arch: gp100, units: 56, base: 1126, boost: 1303, bus: 4096, gbps: 1.43, gib: 16, l2: 4 * mib, watt: 250, from: p100Sheet,
 		printed: rates{FP64: 4.7, FP32: 9.3, FP16: 18.7}, gbs: bytes{DRAM: 732}},
-	{name: "Tesla P100-SXM2-16GB", arch: gp100, units: 56, base: 1328, boost: 1480, bus: 4096, gbps: 1.43, gib: 16, l2: 4 * mib, watt: 300, from: p100WP,
+	{name: "Tesla P100-SXM2-16GB", arch: gp100, units: 56, base: 1328, boost: 1480, bus: 4096, gbps: 1.43, gib: 16, l2: 4 * mib, watt: 300, from: p100Sheet,
 		printed: rates{FP64: 5.3, FP32: 10.6, FP16: 21.2}, gbs: bytes{DRAM: 732}},
 	{name: "Tesla P4", arch: gp10x, units: 20, base: 810, boost: 1063, bus: 256, gbps: 6, gib: 8, l2: 2 * mib, watt: 75, from: p4Sheet,
 		printed: rates{FP32: 5.5}, gbs: bytes{DRAM: 192}},
@@ -118,11 +120,11 @@ var nvidia = []row{
 	{name: "Tesla V100S-PCIE-32GB", arch: gv100, units: 80, boost: 1597, bus: 4096, gbps: 2.215, gib: 32, l2: 6 * mib, l2clk: 2048, watt: 250, from: v100Sheet,
 		printed: rates{FP64: 8.2, FP32: 16.4, TensorFP16: 130}, gbs: bytes{DRAM: 1134}},
 
-	{name: "NVIDIA GeForce RTX 2070", arch: turing, units: 36, base: 1410, boost: 1620, bus: 256, gbps: 14, gib: 8, l2: 4 * mib, watt: 175, from: turingWP,
+	{name: "NVIDIA GeForce RTX 2070", arch: turing, units: 36, base: 1410, boost: 1620, bus: 256, gbps: 14, gib: 8, l2: 4 * mib, watt: 175, from: turingWP, note: foundersTuring,
 		printed: rates{FP32: 7.5, FP16: 14.9, INT32: 7.5, TensorFP16: 29.9, TensorINT8: 119.4}, gbs: bytes{DRAM: 448}},
-	{name: "NVIDIA GeForce RTX 2080", arch: turing, units: 46, base: 1515, boost: 1710, bus: 256, gbps: 14, gib: 8, l2: 4 * mib, watt: 215, from: turingWP,
+	{name: "NVIDIA GeForce RTX 2080", arch: turing, units: 46, base: 1515, boost: 1710, bus: 256, gbps: 14, gib: 8, l2: 4 * mib, watt: 215, from: turingWP, note: foundersTuring,
 		printed: rates{FP32: 10.1, FP16: 20.1, INT32: 10.1, TensorFP16: 40.3, TensorINT8: 161.1}, gbs: bytes{DRAM: 448}},
-	{name: "NVIDIA GeForce RTX 2080 Ti", arch: turing, units: 68, base: 1350, boost: 1545, bus: 352, gbps: 14, gib: 11, l2: 5632 * kib, watt: 250, from: turingWP,
+	{name: "NVIDIA GeForce RTX 2080 Ti", arch: turing, units: 68, base: 1350, boost: 1545, bus: 352, gbps: 14, gib: 11, l2: 5632 * kib, watt: 250, from: turingWP, note: foundersTuring,
 		printed: rates{FP32: 13.4, FP16: 26.9, INT32: 13.4, TensorFP16: 53.8, TensorINT8: 215.2}, gbs: bytes{DRAM: 616}},
 	{name: "Quadro RTX 6000", arch: turingPro, units: 72, base: 1440, boost: 1770, bus: 384, gbps: 14, gib: 24, l2: 6 * mib, watt: 260, from: turingWP,
 		printed: rates{FP32: 16.3, FP16: 32.6, INT32: 16.3, TensorFP16: 130.5, TensorINT8: 261}, gbs: bytes{DRAM: 672}},
@@ -167,9 +169,9 @@ var nvidia = []row{
 	{name: "Jetson AGX Orin 64GB", arch: orin, units: 16, boost: 1300, bus: 256, gbps: 6.4, gib: 64, l2: 4 * mib, watt: 60, from: orinSheet,
 		printed: rates{FP32: 5.3, TensorINT8: 170. / 2}, gbs: bytes{DRAM: 204.8}},
 
-	{name: "NVIDIA GeForce RTX 4070", arch: ad10x, units: 46, base: 1920, boost: 2475, bus: 192, gbps: 21, gib: 12, l2: 36 * mib, watt: 200, from: adaWP,
+	{name: "NVIDIA GeForce RTX 4070", arch: ad10x, units: 46, base: 1920, boost: 2475, bus: 192, gbps: 21, gib: 12, l2: 36 * mib, watt: 200, from: gtxPage,
 		printed: rates{FP32: 29.1}, gbs: bytes{DRAM: 504}},
-	{name: "NVIDIA GeForce RTX 4070 Ti", arch: ad10x, units: 60, base: 2310, boost: 2610, bus: 192, gbps: 21, gib: 12, l2: 48 * mib, watt: 285, from: adaWP,
+	{name: "NVIDIA GeForce RTX 4070 Ti", arch: ad10x, units: 60, base: 2310, boost: 2610, bus: 192, gbps: 21, gib: 12, l2: 48 * mib, watt: 285, from: gtxPage,
 		printed: rates{FP32: 40.1}, gbs: bytes{DRAM: 504}},
 	{name: "NVIDIA GeForce RTX 4080", arch: ad10x, units: 76, base: 2205, boost: 2505, bus: 256, gbps: 22.4, gib: 16, l2: 64 * mib, watt: 320, from: adaWP,
 		printed: rates{FP32: 48.7, TensorFP16: 97.5, TensorFP8: 194.9, TensorINT8: 389.9}, gbs: bytes{DRAM: 716.8}},
@@ -191,7 +193,7 @@ var nvidia = []row{
 		printed: rates{FP64: 25.6, FP32: 51.2, FP16: 102.4, BF16: 102.4, INT32: 25.6, TensorFP64: 51.2, TensorTF32: 378, TensorFP16: 756, TensorBF16: 756, TensorFP8: 1513, TensorINT8: 1513}, gbs: bytes{DRAM: 2039}},
 	{name: "NVIDIA H100 80GB HBM3", also: []string{"NVIDIA H100 SXM5 80GB", "H100 SXM"}, arch: gh100, units: 132, boost: 1980, tensor: 1830, bus: 5120, gbps: 5.238, gib: 80, l2: 50 * mib, watt: 700, from: h100WP,
 		printed: rates{FP64: 33.5, FP32: 66.9, FP16: 133.8, BF16: 133.8, INT32: 33.5, TensorFP64: 66.9, TensorTF32: 494.7, TensorFP16: 989.4, TensorBF16: 989.4, TensorFP8: 1978.9, TensorINT8: 1978.9}, gbs: bytes{DRAM: 3352}},
-	// The matrix units' clock of the cards below is not told: their printed figures stand.
+	// No clock that is told explains the figures of NVL's matrix units: they stand as printed.
 	{name: "NVIDIA H100 NVL", arch: gh100, units: 132, boost: 1785, tensor: unstated, bus: 6144, gb: 94, l2: 50 * mib, watt: 400, from: h100Sheet,
 		printed: rates{FP64: 30, FP32: 60, TensorTF32: 835. / 2, TensorFP16: 1671. / 2, TensorBF16: 1671. / 2, TensorFP8: 3341. / 2, TensorINT8: 3341. / 2}, gbs: bytes{DRAM: 3900}},
 	{name: "NVIDIA H200", also: []string{"NVIDIA H200 SXM 141GB HBM3e"}, arch: gh100, units: 132, boost: 1980, tensor: 1830, bus: 6144, gb: 141, l2: 50 * mib, watt: 700, from: h200Sheet,
