@@ -29,5 +29,5 @@ func Example() {
 	// 1555 GB/s (5120 bit x 2.43 Gbit/s)
 	// balanced at 6.27 flop/byte
 	// 7.57 TFLOP/s (108 SM x 64 per clock x 1095 MHz)
-	// "V100 SXM2" can be any of Tesla V100-SXM2-16GB, Tesla V100-SXM2-32GB: say more of the name, the number of units or the memory
+	// "V100 SXM2" fits several devices of the table, Tesla V100-SXM2-16GB, Tesla V100-SXM2-32GB: say more of the name, the number of units or the memory
 }

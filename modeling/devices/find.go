@@ -63,7 +63,7 @@ func (e *AmbiguousError) Error() string {
 	if len(names) > 8 {
 		names, more = names[:8], fmt.Sprintf(" and %d more", len(names)-8)
 	}
-	return fmt.Sprintf("%s can be any of %s%s: say more of the name, the number of units or the memory", e.Facts, strings.Join(names, ", "), more)
+	return fmt.Sprintf("%s fits several devices of the table, %s%s: say more of the name, the number of units or the memory", e.Facts, strings.Join(names, ", "), more)
 }
 
 // Find finds a device by its name, as profiles spell it: with or without the
