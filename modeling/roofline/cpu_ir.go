@@ -122,6 +122,7 @@ func (b *block) count(op, text string) {
 // executed is what Valgrind counted of a line.
 type executed struct {
 	instr         float64 // executions of the most often executed instruction, where instructions were told apart
+	all           float64 // instructions
 	reads, writes float64
 }
 
@@ -169,13 +170,15 @@ func addEstimates(ctx context.Context, s *datasets.Store, ms []datasets.Measurem
 				e = &executed{}
 				counts[launch][k] = e
 			}
-			machine, _ := v[3].(bool)
-			switch reason := v[4].(string); {
-			case reason == "Ir" && machine:
-				e.instr = max(e.instr, n)
-			case reason == "Dr":
+			switch v[4].(string) {
+			case "Ir":
+				e.all += n
+				if machine, _ := v[3].(bool); machine {
+					e.instr = max(e.instr, n)
+				}
+			case "Dr":
 				e.reads += n
-			case reason == "Dw":
+			case "Dw":
 				e.writes += n
 			}
 		})
@@ -221,6 +224,9 @@ func estimateFunction(m *datasets.Measurement, lines map[where][]block, counts m
 		}
 		for p := range flop {
 			flop[p] += main.flop[p] * times
+		}
+		if times == 0 { // the mean size needs no more than a weight
+			times = e.all
 		}
 		accesses += main.accesses() * times
 		size += (main.loadBytes + main.store) * times
