@@ -264,8 +264,8 @@ func add(to *datasets.Null[float64], v datasets.Null[float64]) {
 
 // An inverted tree can have as many nodes as all paths are long together.
 const (
-	maxInverted = 200_000    // nodes
-	maxChains   = 20_000_000 // steps from a node to its caller
+	maxInverted = 200_000   // nodes
+	maxChains   = 5_000_000 // steps from a node to its caller
 )
 
 // Invert turns the tree upside down: roots are functions (nodes of one name
@@ -277,7 +277,7 @@ const (
 //
 // A node's regions are those whose exclusive value it has, sixteen of them.
 //
-// The tree is grown from its most expensive nodes on; after 200000 nodes, or 20
+// The tree is grown from its most expensive nodes on; after 200000 nodes, or 5
 // million steps from a node to its caller, the rest has no callers, which a note says.
 func (t *Tree) Invert() *Tree {
 	out := t.derived()
@@ -331,13 +331,13 @@ func (t *Tree) Invert() *Tree {
 		}
 	}
 	nodes, steps, cut := 0, 0, 0
-	var all []open
+	var all []*Node
 	for level := grow(nil, leaves); len(level) > 0; {
-		all = append(all, level...)
 		nodes += len(level)
 		slices.SortStableFunc(level, func(a, b open) int { return cmp.Compare(t.Inclusive(b.n).V, t.Inclusive(a.n).V) })
 		var next []open
 		for _, o := range level {
+			all = append(all, o.n)
 			var up []chain
 			for _, c := range o.chains {
 				if c.at.parent != nil {
@@ -355,10 +355,10 @@ func (t *Tree) Invert() *Tree {
 		}
 		level = next
 	}
-	for _, o := range slices.Backward(all) {
-		for i := range o.n.Values {
-			v := &o.n.Values[i]
-			below, _ := o.n.below(i)
+	for _, n := range slices.Backward(all) {
+		for i := range n.Values {
+			v := &n.Values[i]
+			below, _ := n.below(i)
 			v.Exclusive = datasets.Null[float64]{V: v.Inclusive.V - below, Valid: v.Inclusive.Valid}
 		}
 	}
