@@ -1,0 +1,123 @@
+package insight
+
+const (
+	perfNinja = "Bakhvalov, Performance Analysis and Tuning on Modern CPUs (2020)"
+	yasin     = "Yasin 2014, A Top-Down Method for Performance Analysis, ISPASS"
+)
+
+// cpuRules are rules over counters of processors: perf, PAPI, LIKWID, and the
+// simulated caches of callgrind and cachegrind.
+var cpuRules = family{"CPU", []rule{
+	{
+		name: "ipc", what: "instructions per cycle", unit: "", limit: 1, under: true,
+		value:    []string{"instructions // cycles", "instructions // cpu-cycles", "PAPI_TOT_INS // PAPI_TOT_CYC", "INSTR_RETIRED_ANY // CPU_CLK_UNHALTED_CORE", "IPC"},
+		from:     ours + perfNinja + ", section 4.4",
+		bad:      "%s executes only %s instructions per cycle.",
+		fine:     "%s executes %s instructions per cycle.",
+		gain:     func(v float64) float64 { return 0.5 * (1 - v) },
+		meaning:  "Cores of today retire four and more per cycle. Below 1 most cycles wait: for memory, mispredicted branches, or long chains of dependent operations.",
+		remedies: []string{"See which it is (perf stat --topdown, cache and branch misses), then: better locality and prefetch, fewer unpredictable branches, several independent accumulators."},
+		moves:    []Move{{"instructions / cycles", Up}},
+	},
+	{
+		name: "branch-misses", what: "part of the branches that are mispredicted", unit: "part", limit: 0.02,
+		value:    []string{"branch-misses // branches", "branch-misses // branch-instructions", "PAPI_BR_MSP // PAPI_BR_INS", "Bcm + Bim // Bc + Bi"},
+		from:     ours + perfNinja + ", section 8",
+		bad:      "%[1]s mispredicts %[2]s of its branches.",
+		fine:     "%s mispredicts few of its branches: %s.",
+		gain:     func(v float64) float64 { return 3 * v },
+		meaning:  "Each costs 10 to 20 cycles in which the work done is thrown away.",
+		remedies: []string{"Select instead of branch, sort or partition the data by the condition, lookup tables, loops without inner conditions."},
+		moves:    []Move{{"branch-misses", Down}},
+	},
+	{
+		name: "cache-misses", what: "part of the last-level cache references that miss", unit: "part", limit: 0.3,
+		value:    []string{"cache-misses // cache-references", "LLC-load-misses // LLC-loads", "PAPI_L3_TCM // PAPI_L3_TCA"},
+		from:     ours + perfNinja + ", section 4.6",
+		bad:      "%[2]s of the references of %[1]s to the last-level cache miss and go to memory.",
+		fine:     "%s misses the last-level cache for %s of its references.",
+		gain:     func(v float64) float64 { return 0.5 * v },
+		meaning:  "The working set does not fit, or is walked in an order that caches do not like.",
+		remedies: []string{"Blocking (tiling), loops in the order in which data lies, smaller types, structures split into what is used together, prefetch where the addresses are known early."},
+		moves:    []Move{{"cache-misses", Down}},
+	},
+	{
+		name: "l1d-misses", what: "part of the L1 data loads that miss", unit: "part", limit: 0.05,
+		value:    []string{"L1-dcache-load-misses // L1-dcache-loads", "PAPI_L1_DCM // PAPI_LST_INS"},
+		from:     ours + perfNinja + ", section 4.6",
+		bad:      "%[2]s of the loads of %[1]s miss the L1 data cache.",
+		fine:     "%s misses the L1 data cache for %s of its loads.",
+		gain:     func(v float64) float64 { return v },
+		meaning:  "Data is used again too late, or whole lines are fetched of which little is used.",
+		remedies: []string{"Unit stride in the innermost loop, blocking for L1, structures of arrays."},
+		moves:    []Move{{"L1-dcache-load-misses", Down}},
+	},
+	{
+		name: "simulated-d1-misses", what: "part of the data accesses that miss a simulated L1", unit: "part", limit: 0.05,
+		value:    []string{"D1mr + D1mw // Dr + Dw"},
+		from:     ours + "Valgrind manual, Cachegrind: an L1 of this machine's size, simulated",
+		bad:      "%[2]s of the data accesses of %[1]s miss the (simulated) L1 data cache.",
+		fine:     "%s misses the (simulated) L1 data cache for %s of its data accesses.",
+		gain:     func(v float64) float64 { return v },
+		meaning:  "The cache is simulated without prefetcher: a stream misses here that hardware would have fetched ahead.",
+		remedies: []string{"Unit stride in the innermost loop, blocking for L1, structures of arrays."},
+		moves:    []Move{{"D1mr", Down}, {"D1mw", Down}},
+	},
+	{
+		name: "simulated-ll-misses", what: "part of the data accesses that miss a simulated last-level cache", unit: "part", limit: 0.01,
+		value:    []string{"DLmr + DLmw // Dr + Dw"},
+		from:     ours + "Valgrind manual, Cachegrind: a last-level cache of this machine's size, simulated",
+		bad:      "%[2]s of the data accesses of %[1]s go to memory in the simulated caches.",
+		fine:     "%s goes to memory for %s of its data accesses (simulated caches).",
+		gain:     func(v float64) float64 { return 10 * v },
+		meaning:  "Each of them costs hundreds of cycles unless it is prefetched.",
+		remedies: []string{"Blocking for the last-level cache, smaller types, one pass instead of several."},
+		moves:    []Move{{"DLmr", Down}, {"DLmw", Down}},
+	},
+	{
+		name: "frontend-bound", what: "part of the slots that the front end leaves empty", unit: "%", limit: 20,
+		value: []string{"topdown-fe-bound", "frontend_bound", "tma_frontend_bound", "Front-End Bound"}, from: yasin,
+		bad:      "The front end starves %s for %s of its slots.",
+		meaning:  "Instructions do not come fast enough: misses of the instruction cache, large code, mispredicted branches.",
+		remedies: []string{"Smaller hot code (less inlining and unrolling), profile-guided optimization, code layout by hotness."},
+	},
+	{
+		name: "vector-share", what: "part of the double-precision operations that are scalar", unit: "part", limit: 0.5,
+		value: []string{"FP_ARITH_INST_RETIRED_SCALAR_DOUBLE // FP_ARITH_INST_RETIRED_SCALAR_DOUBLE + FP_ARITH_INST_RETIRED_128B_PACKED_DOUBLE + FP_ARITH_INST_RETIRED_256B_PACKED_DOUBLE",
+			"fp_arith_inst_retired.scalar_double // fp_arith_inst_retired.scalar_double + fp_arith_inst_retired.128b_packed_double + fp_arith_inst_retired.256b_packed_double"},
+		from:     ours + perfNinja + ", section 8.2.3",
+		bad:      "%[2]s of the double-precision instructions of %[1]s are scalar: the code is hardly vectorised.",
+		fine:     "%s is vectorised: %s of its double-precision instructions are scalar.",
+		gain:     func(v float64) float64 { return 0.5 * v },
+		meaning:  "A vector unit of 256 bits does four operations where a scalar one does one.",
+		remedies: []string{"restrict and alignment, unit stride, loops without calls and dependences, -O3 -march=native -ffast-math where allowed, omp simd."},
+	},
+	{
+		name: "cpus-utilized", what: "processors used on average", unit: "", limit: 0, fact: true,
+		value: []string{"CPUs utilized"}, from: "perf-stat(1)",
+		bad: "%s keeps %s processors busy on average.",
+	},
+	{
+		name: "page-faults", what: "page faults per second of processor time", unit: "/s", limit: 1e5,
+		value: []string{"page-faults // task-clock"}, from: ours + perfNinja,
+		bad:      "%s has %s page faults per second of processor time.",
+		gain:     func(v float64) float64 { return v * 5e-7 },
+		meaning:  "Fresh memory is touched all the time, or the program is so short that its begin is all there is.",
+		remedies: []string{"Reuse buffers instead of allocating, touch memory once before timing, huge pages; measure longer runs."},
+		moves:    []Move{{"page-faults", Down}},
+	},
+	{
+		name: "mca-ipc", what: "instructions per cycle in the model of the core", unit: "", limit: 0, fact: true,
+		value: []string{"IPC"}, from: "llvm-mca", when: []string{"TotaluOps"},
+		bad: "The model of the core executes %s with %s instructions per cycle.", meaning: "Caches always hit in this model: it bounds the speed of the code from above.",
+	},
+	{
+		name: "mca-block-throughput", what: "cycles per iteration beyond those that ports need", unit: "part", limit: 0.25,
+		value: []string{"1 - BlockRThroughput x Iterations / TotalCycles"}, from: ours + "llvm-mca, block reciprocal throughput",
+		bad:      "In the model of the core %s loses %s of its cycles to dependences: ports alone would allow fewer.",
+		gain:     func(v float64) float64 { return v },
+		meaning:  "A chain of dependent instructions is longer than the ports need for the work.",
+		remedies: []string{"Several independent accumulators, unrolling, shorter latency operations in the chain."},
+		moves:    []Move{{"TotalCycles", Down}},
+	},
+}}

@@ -1,0 +1,152 @@
+package insight
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/rooflab/rooflab/modeling/change"
+	"github.com/rooflab/rooflab/modeling/observe"
+)
+
+// unsteady is the coefficient of variation from which on repeats are noisy.
+const unsteady = 0.05
+
+// noise says how steady the repeats of each kernel are.
+func noise(ctx context.Context, sc *scope) (found, error) {
+	var f found
+	if sc.hot.Total == 0 || sc.cost != "" {
+		return f, nil
+	}
+	obs, err := observe.Run(ctx, sc.store, sc.run.ID, observe.Options{})
+	if err != nil {
+		return f, err
+	}
+	few := 0
+	for _, k := range sc.kernels {
+		var values []float64
+		var rows []observe.Row
+		for _, o := range obs {
+			if o.Kernel == k.Name && o.Kind == k.Kind && o.Value.Valid && o.Launch != 0 {
+				values, rows = append(values, o.Value.V), append(rows, o.Row)
+			}
+		}
+		n := change.NoiseOf(values)
+		if n.N < 3 || math.IsNaN(n.Variance) {
+			few++
+			continue
+		}
+		it := Item{Kind: Noise, Rule: "variation", Verdict: Fine, Kernel: k.Name, Metric: "coefficient of variation of the time", Value: n.Variance, Share: k.share(),
+			Statement: fmt.Sprintf("The %d measurements of %s vary by %s (median %s).", n.N, k.short(), percent(n.Variance), quantity(n.Median, "s")),
+			Reference: &Reference{Value: unsteady, What: "threshold", From: "rooflab's threshold"}, Importance: 0.1 * k.share(),
+			Sources: sc.evidence(rows), Query: sc.times(k) + "\nSELECT stddev_samp(v) / avg(v) FROM o WHERE launch_id IS NOT NULL"}
+		if trouble := n.Trouble(); n.Variance > unsteady || trouble != "" {
+			it.Verdict, it.Importance = Problem, k.share()*min(0.5, 0.2+n.Variance)
+			if trouble != "" {
+				it.Statement = strings.TrimSuffix(it.Statement, ".") + ": " + trouble + "."
+			}
+			it.Meaning = "Either the launches do different work (sizes, iterations), or the machine is not quiet: a change smaller than this cannot be seen without many repeats."
+			it.Remedies = []string{"Compare launches of the same size; fix clocks, pin threads, warm up, repeat, and take medians with intervals."}
+		}
+		f.items = append(f.items, it)
+	}
+	if few > 0 && len(f.items) == 0 && !sc.is("nsys", "pytorch", "trace-event") {
+		f.missing = append(f.missing, Missing{What: "fewer than 3 measurements of each kernel: how steady they are is not known", Command: "rooflab collect run --repeats 10 --store STORE -- CMD"})
+	}
+	return f, nil
+}
+
+// changes compares the run with one before.
+func changes(ctx context.Context, sc *scope) (found, error) {
+	var f found
+	before := sc.opt.Against
+	if before == 0 {
+		return f, nil
+	}
+	if before == sc.run.ID {
+		return f, fmt.Errorf("run %d is compared against itself: name another one", before)
+	}
+	r, err := change.Between(ctx, sc.store, []int64{before}, []int64{sc.run.ID}, change.Options{Seed: sc.opt.Seed, Metric: sc.cost})
+	if err != nil {
+		return f, err
+	}
+	old := &scope{store: sc.store, opt: sc.opt, metrics: map[string]bool{}}
+	if err := old.read(ctx, before); err != nil {
+		return f, err
+	}
+	total := func(s *scope) string { return "(" + s.times(nil) + "\nSELECT sum(v) FROM o)" }
+	both := func(rows []observe.Row, other []observe.Row) []Source {
+		return append(old.evidence(rows), sc.evidence(other)...)
+	}
+	if r.Before > 0 {
+		f.items = append(f.items, Item{Kind: Change, Rule: "total", Verdict: Fact, Metric: "time of all, after / before", Value: r.After / r.Before, Share: 1, Importance: 0.995,
+			Statement: fmt.Sprintf("All kernels together take %s, %s in run %d before: %s.", quantity(r.After, r.Unit), quantity(r.Before, r.Unit), before, ratioWords(r.After/r.Before)),
+			Reference: &Reference{Value: r.Before, What: "time before, " + r.Unit}, Sources: both(evidenceOfReport(r, true), evidenceOfReport(r, false)),
+			Query: "SELECT " + total(sc) + " / " + total(old)})
+	}
+	for i, c := range r.Kernels {
+		k := &Kernel{Name: c.Name, Kind: kindIn(sc, c.Name)}
+		if sc.named && c.Name != sc.kernels[0].Name || i >= 8 && !sc.named {
+			continue
+		}
+		if math.IsNaN(c.Ratio) {
+			continue // new and vanished kernels are told by the totals
+		}
+		share := 0.0
+		if r.After > 0 {
+			share = c.After.Total / r.After
+		}
+		it := Item{Kind: Change, Rule: strings.ReplaceAll(string(c.Verdict), " ", "-"), Verdict: Fact, Kernel: c.Name, Metric: "median time, after / before", Value: c.Ratio, Share: share,
+			Reference: &Reference{Value: 1, What: "no change"}, Sources: both(c.Before.Evidence, c.After.Evidence),
+			Query:      "SELECT (" + sc.times(k) + "\nSELECT median(v) FROM o) / (" + old.times(k) + "\nSELECT median(v) FROM o)",
+			Importance: min(0.99, 0.2+0.6*math.Abs(c.After.Total-c.Before.Total)/max(r.After, r.Before, 1e-300))}
+		it.Statement = fmt.Sprintf("%s: %s, median %s after, %s before (%s)", k.short(), c.Verdict, quantity(c.After.Median, r.Unit), quantity(c.Before.Median, r.Unit), ratioWords(c.Ratio))
+		if !math.IsNaN(c.Low) {
+			it.Statement += fmt.Sprintf(", 95 %% interval of the ratio %.3f to %.3f", c.Low, c.High)
+		}
+		switch c.Verdict {
+		case change.Slower:
+			it.Verdict = Problem
+		case change.Same:
+			it.Verdict, it.Importance = Fine, 0.1
+		}
+		if !math.IsNaN(c.Explains) && (c.Verdict == change.Slower || c.Verdict == change.Faster) {
+			it.Statement += fmt.Sprintf("; it explains %s of the difference", percent(c.Explains))
+		}
+		it.Statement += "."
+		f.items = append(f.items, it)
+	}
+	return f, nil
+}
+
+func ratioWords(ratio float64) string {
+	switch {
+	case ratio > 1:
+		return fmt.Sprintf("%.3g times as long", ratio)
+	case ratio < 1 && ratio > 0:
+		return fmt.Sprintf("%.3g times faster", 1/ratio)
+	}
+	return "no difference"
+}
+
+func kindIn(sc *scope, name string) string {
+	for _, k := range append(sc.hot.Kernels[:len(sc.hot.Kernels):len(sc.hot.Kernels)], sc.hot.Rest...) {
+		if k.Name == name {
+			return k.Kind
+		}
+	}
+	return ""
+}
+
+func evidenceOfReport(r change.Report, before bool) []observe.Row {
+	var out []observe.Row
+	for _, k := range r.Kernels {
+		e := k.After.Evidence
+		if before {
+			e = k.Before.Evidence
+		}
+		out = append(out, e[:min(len(e), 1)]...)
+	}
+	return out
+}
