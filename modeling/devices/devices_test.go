@@ -213,6 +213,8 @@ func TestUnknownNamesNameTheNearest(t *testing.T) {
 		"NVIDIA A100-SXM4-40GB MIG 1g.5gb":    "NVIDIA A100-SXM4-40GB",
 		"Intel(R) Xeon(R) Platinum 8481C CPU": "Intel Xeon Platinum 8480+",
 		"skylake":                             "",
+		"Intel(R) Xeon(R) Processor":          "", // of a virtual machine: any Xeon
+		"NVIDIA GeForce RTX 3080 Laptop GPU":  "NVIDIA GeForce RTX 3080",
 		"":                                    "",
 		"gfx90a 14":                           "AMD Instinct MI210",
 		"gfx0":                                "",

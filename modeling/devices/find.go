@@ -59,11 +59,7 @@ type AmbiguousError struct {
 }
 
 func (e *AmbiguousError) Error() string {
-	names, more := e.Candidates, ""
-	if len(names) > 8 {
-		names, more = names[:8], fmt.Sprintf(" and %d more", len(names)-8)
-	}
-	return fmt.Sprintf("%s fits several devices of the table, %s%s: say more of the name, the number of units or the memory", e.Facts, strings.Join(names, ", "), more)
+	return fmt.Sprintf("%s fits several devices of the table, %s: say more of the name, the number of units or the memory", e.Facts, strings.Join(e.Candidates, ", "))
 }
 
 // Find finds a device by its name, as profiles spell it: with or without the
@@ -169,6 +165,11 @@ func canonical(arch string) string {
 	return a
 }
 
+// mostFits is how many names a part of a name may fit. What fits more ("Intel(R)
+// Xeon(R) Processor", as virtual machines say) says so little that it may well
+// be a device that the table has not.
+const mostFits = 8
+
 // named lists the devices that a name fits: those that have it as a name, else
 // those of whose name it is a part, else those of a series of that name.
 func named(name string) []Device {
@@ -200,6 +201,9 @@ func named(name string) []Device {
 		case d.row.series != "" && strings.EqualFold(strings.TrimSpace(name), d.row.series):
 			series = append(series, d)
 		}
+	}
+	if len(part) > mostFits {
+		part = nil
 	}
 	for _, ds := range [][]Device{exact, part, series} {
 		if len(ds) > 0 {
