@@ -2,6 +2,7 @@ package calltree_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -30,7 +31,7 @@ func parse(t *testing.T, svg string) []rect {
 	var open []string
 	for {
 		token, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out
 		}
 		if err != nil {
@@ -246,7 +247,8 @@ func TestAMillionNodesAreDrawnInBoundedSize(t *testing.T) {
 	if html := tr.HTML(); len(html) > 1e6 || !strings.Contains(html, "more nodes not shown") {
 		t.Errorf("the tree as HTML has %d bytes", len(html))
 	}
-	small := calltree.Flame(tr, calltree.FlameOptions{Bytes: 100_000}).SVG()
+	pic.Options.Bytes = 100_000
+	small := pic.SVG()
 	if few := parse(t, small); len(small) > 110_000 || len(few) < 50 || len(few) >= len(frames) {
 		t.Errorf("%d bytes, %d frames", len(small), len(few))
 	}

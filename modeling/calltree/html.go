@@ -72,7 +72,7 @@ func (t *Tree) HTML() string {
 				continue
 			}
 			open := ""
-			if s := t.Share(t.Inclusive(n)); depth == 0 || s >= opened {
+			if t.Share(t.Inclusive(n)) >= opened || depth == 0 && len(ns) == 1 {
 				open = " open"
 			}
 			b.WriteString(`<details` + open + `><summary>`)

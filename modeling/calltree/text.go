@@ -46,7 +46,7 @@ func (t *Tree) Text(opt TextOptions) string {
 		hottest = math.Max(hottest, t.Exclusive(n).V)
 	}
 	if len(shown) > 0 {
-		fmt.Fprintf(&b, "%11s %8s %11s  %-8s\n", "inclusive", "", "exclusive", "")
+		fmt.Fprintf(&b, "%11s %8s %11s\n", "inclusive", "", "exclusive")
 	}
 	t.walk(shown, func(n *Node, left int, indent string) {
 		if n == nil {

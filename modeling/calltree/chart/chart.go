@@ -75,7 +75,7 @@ func (f frames) Plot(c draw.Canvas, p *plot.Plot) {
 	label.Font.Size = min(vg.Points(9), height*0.75)
 	edge := draw.LineStyle{Color: color.RGBA{0x70, 0x70, 0x70, 0xff}, Width: vg.Points(0.3)}
 	for _, fr := range f.Frames {
-		low := depths{f.Picture}.row(fr.Depth)
+		low := depths(f).row(fr.Depth)
 		box := []vg.Point{{X: x(100 * fr.X), Y: y(low)}, {X: x(100 * (fr.X + fr.W)), Y: y(low)}, {X: x(100 * (fr.X + fr.W)), Y: y(low + 1)}, {X: x(100 * fr.X), Y: y(low + 1)}}
 		c.FillPolygon(fr.Fill, box)
 		c.StrokeLines(edge, append(box, box[0]))
