@@ -126,13 +126,33 @@ func (c cpu) first(names ...string) Quantity {
 // time is the wall-clock time: LIKWID's of the slowest thread, PAPI's, perf's,
 // or, for a simulation, that of another run of the same function.
 func (c cpu) time() Quantity {
-	q := best(c.first("runtime (rdtsc) [s]", "rdtsc runtime [s]", "real_time_nsec", "duration_time", plainName(wallFact), plainName(TimeCounter), "duration"), c.opt.launch.ownTime())
+	q := best(c.first("runtime (rdtsc) [s]", "rdtsc runtime [s]", "real_time_nsec", "duration_time", plainName(wallFact), plainName(TimeCounter), "duration"),
+		c.opt.launch.ownTime(), ratio(c.get("task_clock"), c.get(plainName(threadsFact))), c.onProcessor())
 	if q.OK && !(q.Value > 0) {
 		return missing(q.From + " is not positive")
 	}
 	if c.simulated() && !q.OK {
 		return missing("a simulation tells no time, and no run in the store timed this function")
 	}
+	return asking(q, "duration_time (perf), Runtime (RDTSC) [s] (LIKWID) or real_time_nsec (PAPI)")
+}
+
+// asking names what to measure where nothing is, in the words of each tool.
+func asking(q Quantity, what string) Quantity {
+	if !q.OK && strings.HasSuffix(q.From, notMeasured) {
+		return missing(what + notMeasured)
+	}
+	return q
+}
+
+// onProcessor is the time that perf's samples of cpu-clock or task-clock stand
+// for: that of all threads together.
+func (c cpu) onProcessor() Quantity {
+	q := c.first("cpu_clock", "task_clock")
+	if !q.OK || c.names["samples"] == nil {
+		return missing("duration_time" + notMeasured)
+	}
+	q.From = estimate + q.From + ", sampled, of all threads together"
 	return q
 }
 
@@ -238,14 +258,17 @@ func (c cpu) bytes(l Level) Quantity {
 	}
 	switch l {
 	case DRAM:
-		return best(append(volume("memory"),
+		return asking(best(append(volume("memory"),
 			c.all(line, "cas_count_rd", "cas_count_wr"), c.all(1, "cas_count_read [byte]", "cas_count_write [byte]"), c.all(1, "unc_m_cas_count_rd [byte]", "unc_m_cas_count_wr [byte]"),
 			c.all(line, "cas_count_read", "cas_count_write"), c.all(line, "unc_m_cas_count_rd", "unc_m_cas_count_wr"),
-			c.atLeast("papi_l3_tcm"), c.atLeast("llc_load_misses", "llc_store_misses"), c.atLeast("longest_lat_cache_miss"), c.atLeast("cache_misses"))...)
+			c.atLeast("papi_l3_tcm"), c.atLeast("llc_load_misses", "llc_store_misses"), c.atLeast("longest_lat_cache_miss"), c.atLeast("cache_misses"))...),
+			"CAS_COUNT_RD and CAS_COUNT_WR (LIKWID, group MEM), uncore_imc/cas_count_read/ and /cas_count_write/ (perf), PAPI_L3_TCM or another count of the last cache's misses")
 	case L3:
-		return best(append(volume("l3"), c.all(line, "l2_lines_in_all", "l2_trans_l2_wb"), c.atLeast("l2_lines_in_all"), c.atLeast("papi_l2_tcm"))...)
+		return asking(best(append(volume("l3"), c.all(line, "l2_lines_in_all", "l2_trans_l2_wb"), c.atLeast("l2_lines_in_all"), c.atLeast("papi_l2_tcm"))...),
+			"L3 data volume [GBytes] (LIKWID, group L3), l2_lines_in.all and l2_trans.l2_wb (perf) or PAPI_L2_TCM")
 	case L2:
-		return best(append(volume("l2"), c.all(line, "l1d_replacement", "l1d_m_evict"), c.atLeast("l1d_replacement"), c.atLeast("papi_l1_dcm"), c.atLeast("l1_dcache_load_misses"))...)
+		return asking(best(append(volume("l2"), c.all(line, "l1d_replacement", "l1d_m_evict"), c.atLeast("l1d_replacement"), c.atLeast("papi_l1_dcm"), c.atLeast("l1_dcache_load_misses"))...),
+			"L2 data volume [GBytes] (LIKWID, group L2), l1d.replacement (perf) or PAPI_L1_DCM")
 	case L1:
 		for _, accesses := range [][]string{{"papi_lst_ins"}, {"papi_ld_ins", "papi_sr_ins"}, {"mem_inst_retired_all_loads", "mem_inst_retired_all_stores"}} {
 			if q := c.all(8, accesses...); q.OK {
@@ -253,7 +276,7 @@ func (c cpu) bytes(l Level) Quantity {
 				return q
 			}
 		}
-		return missing("papi_lst_ins not measured")
+		return missing("mem_inst_retired.all_loads and .all_stores (perf) or PAPI_LST_INS" + notMeasured)
 	}
 	return missing("no such level")
 }
@@ -280,6 +303,9 @@ func (cpu) uncounted() []string { return nil }
 
 func (c cpu) remarks() []string {
 	var out []string
+	if c.names["samples"] != nil {
+		out = append(out, "counts are of samples, each of which stands for a period of its event")
+	}
 	if run, ok := c.counters[plainName(wallRunFact)]; ok {
 		out = append(out, fmt.Sprintf("the time is the wall-clock time of this function in run %g, not of the simulation", run))
 	}

@@ -71,6 +71,7 @@ func (r *Result) estimates() []string {
 			out = append(out, what+" is an estimate: "+from)
 		}
 	}
+	say("time", r.Time)
 	for _, w := range r.Work {
 		say(w.Precision.String()+" work", w.Flop)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rooflab/rooflab/datasets"
+	"github.com/rooflab/rooflab/modeling/devices"
 )
 
 // Facts that FromStore adds to the counters of a launch, under names that no
@@ -24,10 +25,10 @@ const (
 
 // ceilings are the launch's: those of its machine, but where the number of
 // threads is known, of as many cores (one thread has the ceiling of one core; t
-// threads have t times that, as far as all processors together reach it); and
-// last, for AMD, two operations per lane, compute unit and cycle for unpacked
-// FP32 and FP64, the peak of rocprof-compute's panel 400.
-func (l Launch) ceilings(machine Ceilings) Ceilings {
+// threads have t times that, as far as all processors together reach it); then,
+// for AMD, two operations per lane, compute unit and cycle for unpacked FP32 and
+// FP64, the peak of rocprof-compute's panel 400; and last the table of devices'.
+func (l Launch) ceilings(machine, table Ceilings) Ceilings {
 	c := counters(l.Metrics)
 	some, theory := Ceilings{Bandwidth: map[Level]Ceiling{}, Peak: map[Precision]Ceiling{}}, Ceilings{Peak: map[Precision]Ceiling{}}
 	for name, level := range levelNames {
@@ -46,7 +47,7 @@ func (l Launch) ceilings(machine Ceilings) Ceilings {
 			theory.Peak[p] = Ceiling{Value: q.Value, From: "theoretical: " + q.From}
 		}
 	}
-	return some.Or(machine).Or(theory)
+	return some.Or(machine).Or(theory).Or(table)
 }
 
 // forThreads is the ceiling of as many cores as ran threads, of all processors
@@ -69,6 +70,27 @@ func (c counters) forThreads(level string) Quantity {
 		return known(all, fmt.Sprintf("%s%s of all processors, for %g threads", from, level, t))
 	}
 	return known(t*core, fmt.Sprintf("%s%g x %s of one core", from, t, level))
+}
+
+// tablesOf are the theoretical ceilings of the devices that AMD's and
+// processors' runs were on, as far as package devices knows them.
+func tablesOf(ctx context.Context, s *datasets.Store, ms []datasets.Measurement, ls []Launch) (map[int64]Ceilings, error) {
+	out := map[int64]Ceilings{}
+	for i, l := range ls {
+		run := ms[i].Run
+		if _, done := out[run]; done || !isAMD(l.Metrics) && !isCPU(l.Metrics) {
+			continue
+		}
+		m, err := devices.FromStore(ctx, s, run)
+		if err != nil {
+			return nil, err
+		}
+		out[run] = Ceilings{}
+		if m.Unknown == nil {
+			out[run] = Theoretical(m.Device.Records(0))
+		}
+	}
+	return out, nil
 }
 
 type facts map[int64]map[string]float64

@@ -24,7 +24,7 @@ func prepared(ctx context.Context, s *datasets.Store, ms []datasets.Measurement)
 		return nil, fmt.Errorf("reading what %s knows of its machines: %w", s.Path(), err)
 	}
 	if ms, err = joinThreads(ctx, s, ms); err != nil {
-		return nil, fmt.Errorf("joining the threads of LIKWID's regions in %s: %w", s.Path(), err)
+		return nil, fmt.Errorf("joining the threads of regions in %s: %w", s.Path(), err)
 	}
 	if err := addEstimates(ctx, s, ms); err != nil {
 		return nil, fmt.Errorf("estimating work from the IR of functions in %s: %w", s.Path(), err)
@@ -33,6 +33,9 @@ func prepared(ctx context.Context, s *datasets.Store, ms []datasets.Measurement)
 		m := &ms[i]
 		amd := sumChannels(m)
 		cpu := m.Tool == "likwid" || isSimulation(m) || strings.HasPrefix(m.Tool, "perf") || m.Tool == "papi"
+		if c := m.Counter("samples"); c != nil && cpu && !hasWhole(m, "samples") { // of several events, each an instance
+			add(m, "samples", c.Value.V)
+		}
 		if v := m.Value("CPUs utilized"); v.Valid && strings.HasPrefix(m.Tool, "perf") {
 			add(m, threadsFact, v.V)
 		}
@@ -105,12 +108,13 @@ type part struct {
 }
 
 // joinThreads makes one measurement of the threads and groups of a LIKWID
-// region: events and volumes are summed over threads, rates are weighted with
-// each thread's time, and the time is that of the slowest thread. A group that
-// was measured at another time counts what it would have in the first group's,
-// in proportion. What is neither (CPI, ratios) is left out, but for one thread.
+// region, and of the threads of a visit of a PAPI region: events and volumes
+// are summed over threads, rates are weighted with each thread's time, and the
+// time is that of the slowest thread. A group that was measured at another time
+// counts what it would have in the first group's, in proportion. What is
+// neither (CPI, ratios) is left out, but for one thread.
 func joinThreads(ctx context.Context, s *datasets.Store, ms []datasets.Measurement) ([]datasets.Measurement, error) {
-	if !slices.ContainsFunc(ms, func(m datasets.Measurement) bool { return m.Tool == "likwid" }) {
+	if !slices.ContainsFunc(ms, threaded) {
 		return ms, nil
 	}
 	attrs := map[int64]map[string]string{}
@@ -125,6 +129,12 @@ func joinThreads(ctx context.Context, s *datasets.Store, ms []datasets.Measureme
 	if err != nil {
 		return nil, err
 	}
+	err = each(ctx, s, `SELECT l.id, coalesce(l.rank, -1), coalesce(l.thread, -1) FROM launch l JOIN run r ON r.id = l.run_id WHERE r.tool = 'papi'`, func(v []any) {
+		attrs[v[0].(int64)] = map[string]string{"hwthread": fmt.Sprint(v[1], " ", v[2])}
+	})
+	if err != nil {
+		return nil, err
+	}
 	type key struct {
 		region, visit int64
 		repetition    string
@@ -132,14 +142,14 @@ func joinThreads(ctx context.Context, s *datasets.Store, ms []datasets.Measureme
 	var out []datasets.Measurement
 	at := map[key]int{} // place in out
 	parts := map[key][]part{}
-	seen := map[string]int64{} // intervals of a timeline come one after the other
+	seen := map[string]int64{} // intervals of a timeline, and visits, come one after the other
 	for _, m := range ms {
-		if m.Tool != "likwid" {
+		if !threaded(m) {
 			out = append(out, m)
 			continue
 		}
 		if m.Launch == 0 {
-			continue // statistics over threads
+			continue // LIKWID's statistics over threads
 		}
 		a := attrs[m.Launch]
 		group := a["group"] + " " + a["group number"]
@@ -157,6 +167,8 @@ func joinThreads(ctx context.Context, s *datasets.Store, ms []datasets.Measureme
 	}
 	return out, nil
 }
+
+func threaded(m datasets.Measurement) bool { return m.Tool == "likwid" || m.Tool == "papi" }
 
 func joined(ps []part) datasets.Measurement {
 	out := ps[0].m
@@ -204,7 +216,7 @@ func perSecond(unit string) bool { return strings.HasSuffix(unit, "/s") }
 func overThreads(threads []datasets.Measurement) (out []datasets.Counter, slowest float64) {
 	times := make([]float64, len(threads))
 	for i, m := range threads {
-		for _, name := range []string{"RDTSC Runtime [s]", "Runtime (RDTSC) [s]"} {
+		for _, name := range []string{"RDTSC Runtime [s]", "Runtime (RDTSC) [s]", "real_time_nsec"} {
 			if v := m.Value(name); v.Valid {
 				times[i] = v.V
 			}
@@ -220,6 +232,13 @@ func overThreads(threads []datasets.Measurement) (out []datasets.Counter, slowes
 	var order []string
 	for i, m := range threads {
 		for _, c := range m.Counters {
+			event := c.Instance != "" // LIKWID's register
+			if m.Tool == "papi" {
+				if event {
+					continue // read within the region
+				}
+				event = true
+			}
 			s := sums[c.Metric]
 			if s == nil {
 				s = &sum{Counter: c, threads: map[int]bool{}}
@@ -240,7 +259,7 @@ func overThreads(threads []datasets.Measurement) (out []datasets.Counter, slowes
 				} else {
 					s.broken = true
 				}
-			case c.Instance != "" || c.Unit == "byte" || c.Unit == "J":
+			case event || c.Unit == "byte" || c.Unit == "J":
 				s.Value.V += v
 			case len(threads) == 1:
 				s.Value.V = v

@@ -1,6 +1,7 @@
 package roofline_test
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"github.com/rooflab/rooflab/collectors"
 	_ "github.com/rooflab/rooflab/collectors/likwid"
 	_ "github.com/rooflab/rooflab/collectors/papi"
+	_ "github.com/rooflab/rooflab/collectors/perfscript"
 	_ "github.com/rooflab/rooflab/collectors/perfstat"
 	"github.com/rooflab/rooflab/datasets"
 	"github.com/rooflab/rooflab/modeling/roofline"
@@ -128,6 +130,43 @@ func TestPerfStat(t *testing.T) {
 	}
 }
 
+// perf script: samples stand for their periods, and cpu-clock's for time on a
+// processor.
+func TestPerfScriptOfEvents(t *testing.T) {
+	sample := func(event string, period int) string {
+		return fmt.Sprintf("prog 12/12 100.000001:  %d %s: \n\t   401136 triad+0x16 (/tmp/prog)\n\t   401200 main+0x10 (/tmp/prog)\n\n", period, event)
+	}
+	var text string
+	for range 3 {
+		text += sample("fp_arith_inst_retired.scalar_double:u", 100000) + sample("fp_arith_inst_retired.128b_packed_double:u", 1000) +
+			sample("fp_arith_inst_retired.256b_packed_double:u", 500) + sample("cpu-clock:u", 250000)
+	}
+	r := read(t, "script.txt", text)["triad"][0]
+	// 3 * (100000 + 2*1000 + 4*500) flop in 3 * 250 us
+	if !within(r.Work[roofline.FP64].Flop, 312000, 1e-12) || !within(r.Time, 750e-6, 1e-12) || !r.Time.Estimate() || !strings.Contains(strings.Join(r.Notes, " "), "samples") {
+		t.Errorf("%v; time %v (%s); notes %q", r, r.Time, r.Time.From, r.Notes)
+	}
+}
+
+// PAPI's regions: threads that visit a region at a time are one measurement,
+// visits one after the other join to their sum.
+func TestPAPIRegions(t *testing.T) {
+	visit := func(ns, flop, misses string) string {
+		return `{"name":"solve","parent_region_id":"-1","cycles":"12","real_time_nsec":"` + ns + `","PAPI_DP_OPS":{"region_value":"` + flop + `","read_1":"5"},"PAPI_L3_TCM":"` + misses + `"}`
+	}
+	text := `{"papi_version":"7.0.0.0","cpu_info":"Some CPU","event_definitions":{"PAPI_DP_OPS":{"component":"perf_event","type":"delta"}},
+"threads":{"0":{"regions":{"0":` + visit("1000", "500", "7") + `,"1":` + visit("3000", "700", "8") + `}},
+"1":{"regions":{"0":` + visit("2000", "50", "1") + `,"1":` + visit("1000", "70", "2") + `}}}}`
+	rs := read(t, "rank_000000.json", text)["solve"]
+	if len(rs) != 2 || !within(rs[0].Time, 2e-6, 1e-12) || !within(rs[0].Work[roofline.FP64].Flop, 550, 1e-12) {
+		t.Fatalf("%d visits: %v", len(rs), rs)
+	}
+	r := roofline.ByKernel(rs)[0]
+	if !within(r.Work[roofline.FP64].Flop, 1320, 1e-12) || !within(r.Time, 5e-6, 1e-12) || !within(r.Traffic[roofline.DRAM].Bytes, 64*18, 1e-12) || !r.Traffic[roofline.DRAM].Bytes.Estimate() || !strings.HasPrefix(r.Why, "an estimate") {
+		t.Errorf("%v", r)
+	}
+}
+
 func analyse(metrics map[string]float64) roofline.Result {
 	return roofline.Analyse(roofline.Launch{Kernel: "k", Metrics: metrics}, roofline.Options{})
 }
@@ -171,10 +210,10 @@ func TestProcessorEvents(t *testing.T) {
 		}
 	}
 	for name, m := range map[string]map[string]float64{
-		"fp_dp_scale_ops_spec":    {"FP_DP_FIXED_OPS_SPEC": 9, "FP_DP_SCALE_OPS_SPEC": 4},
-		"256b_packed_double":      {"fp_arith_inst_retired.scalar_double": 5, "fp_arith_inst_retired.128b_packed_double": 5},
-		"rooflab collect llvm":    {"Ir": 100, "Dr": 1, "Dw": 1},
-		"scalar_double is no num": {"fp_arith_inst_retired.scalar_double": math.NaN(), "fp_arith_inst_retired.128b_packed_double": 1, "fp_arith_inst_retired.256b_packed_double": 1},
+		"fp_dp_scale_ops_spec":       {"FP_DP_FIXED_OPS_SPEC": 9, "FP_DP_SCALE_OPS_SPEC": 4},
+		"256b_packed_double":         {"fp_arith_inst_retired.scalar_double": 5, "fp_arith_inst_retired.128b_packed_double": 5},
+		"rooflab collect llvm":       {"Ir": 100, "Dr": 1, "Dw": 1},
+		"scalar_double is no number": {"fp_arith_inst_retired.scalar_double": math.NaN(), "fp_arith_inst_retired.128b_packed_double": 1, "fp_arith_inst_retired.256b_packed_double": 1},
 	} {
 		if got := fp64(analyse(m)); got.OK || !strings.Contains(strings.ToLower(got.From), name) {
 			t.Errorf("%v: %v does not say %q", m, got, name)

@@ -31,8 +31,12 @@ func FromStore(ctx context.Context, s *datasets.Store, f datasets.Filter) ([]Lau
 	if err != nil {
 		return nil, err
 	}
+	tables, err := tablesOf(ctx, s, ms, ls)
+	if err != nil {
+		return nil, err
+	}
 	for i := range ls {
-		ls[i].Ceilings, ls[i].Arch = ls[i].ceilings(ceilings[ms[i].Run]), archs[ms[i].Run]
+		ls[i].Ceilings, ls[i].Arch = ls[i].ceilings(ceilings[ms[i].Run], tables[ms[i].Run]), archs[ms[i].Run]
 	}
 	return ls, nil
 }
