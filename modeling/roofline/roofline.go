@@ -362,14 +362,28 @@ func (r Result) Distance(l Level, p Precision) Quantity {
 }
 
 // Dominant is the precision with the most work, false where none is known.
+// Integer instructions are mostly of addresses and loops: they dominate only
+// where there is less than a hundredth as much of floating-point work.
 func (r Result) Dominant() (Precision, bool) {
-	best, ok := FP32, false
-	for _, w := range r.Work {
-		if w.Flop.OK && w.Flop.Value > 0 && (!ok || w.Flop.Value > r.Work[best].Flop.Value) {
-			best, ok = w.Precision, true
+	most := func(integer bool) (best Precision, found bool) {
+		for _, w := range r.Work {
+			if w.Precision.Integer() == integer && w.Flop.OK && w.Flop.Value > 0 && (!found || w.Flop.Value > r.Work[best].Flop.Value) {
+				best, found = w.Precision, true
+			}
 		}
+		return best, found
 	}
-	return best, ok
+	flop, computes := most(false)
+	ops, counts := most(true)
+	switch {
+	case computes && counts && r.Work[flop].Flop.Value < r.Work[ops].Flop.Value/100:
+		return ops, true
+	case computes:
+		return flop, true
+	case counts:
+		return ops, true
+	}
+	return FP32, false
 }
 
 // String is the result as a few lines.

@@ -1,5 +1,7 @@
 // Package chart draws rooflines: in flow results of package roofline, out
 // flows a gonum plot, which a notebook shows as it is and Save writes to a file.
+// Plot is the hierarchical roofline, Instructions the instruction roofline.
+// Package chart/interactive makes the same to point at.
 package chart
 
 import (
@@ -7,6 +9,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -28,7 +31,7 @@ var palette = []color.RGBA{
 }
 
 var shapes = [...]draw.GlyphDrawer{
-	roofline.DRAM: draw.CircleGlyph{}, roofline.L3: draw.SquareGlyph{}, roofline.L2: draw.BoxGlyph{}, roofline.L1: draw.PyramidGlyph{}, roofline.Shared: draw.PlusGlyph{},
+	roofline.DRAM: draw.CircleGlyph{}, roofline.L3: diamond{}, roofline.L2: draw.BoxGlyph{}, roofline.L1: draw.PyramidGlyph{}, roofline.Shared: cross{},
 }
 
 var (
@@ -40,13 +43,28 @@ var (
 type point struct {
 	kernel int
 	level  roofline.Level
-	x, y   float64 // flop/byte, flop/s
+	x, y   float64   // flop/byte and flop/s, or instructions per transaction and per second
+	radius vg.Length // its area is the kernel's share of the time
+	hollow bool      // not the kernel's dominant precision
+}
+
+// Points of a kernel that takes all of the time, and of one that takes none.
+const (
+	largest  = 7.5 // points
+	smallest = 3.0
+)
+
+func radius(share float64) vg.Length {
+	return vg.Points(math.Max(smallest, largest*math.Sqrt(share)))
 }
 
 // Plot draws results (of one machine): a point per kernel and memory level at
-// the attained performance and the intensity at that level, in the kernel's
-// dominant precision, and the ceilings as means over the results. Results that
-// have no point are left out; it is an error when none has one.
+// the attained performance and the intensity at that level, as large as the
+// kernel's share of the time, and the ceilings as means over the results,
+// labelled with where they come from where that is not the profile. A kernel
+// that computes in several precisions has points for each that does a twentieth
+// of its work or more, filled for the dominant one. Results that have no point
+// are left out; it is an error when none has one.
 func Plot(results []roofline.Result) (*plot.Plot, error) {
 	kernels := drawable(results)
 	if len(kernels) == 0 {
@@ -56,47 +74,77 @@ func Plot(results []roofline.Result) (*plot.Plot, error) {
 		}
 		return nil, errors.New("drawing a roofline: no result has work, time and bytes of a level: " + why)
 	}
+	shares := Shares(kernels)
 	hidden := len(kernels) - min(len(kernels), maxKernels)
 	kernels = kernels[:len(kernels)-hidden]
 	var pts []point
 	used := map[roofline.Precision]bool{}
 	levels := map[roofline.Level]bool{}
+	several := false
 	for i, r := range kernels {
-		p, _ := r.Dominant()
-		used[p] = true
-		for _, t := range r.Traffic {
-			ai := r.Intensity(t.Level, p)
-			if ai.OK && ai.Value > 0 && r.Work[p].Rate.OK {
-				pts = append(pts, point{i, t.Level, ai.Value, r.Work[p].Rate.Value})
-				levels[t.Level] = true
+		dominant, _ := r.Dominant()
+		for _, p := range Precisions(r) {
+			used[p] = true
+			several = several || p != dominant
+			for _, t := range r.Traffic {
+				ai := r.Intensity(t.Level, p)
+				if ai.OK && ai.Value > 0 && r.Work[p].Rate.OK {
+					pts = append(pts, point{i, t.Level, ai.Value, r.Work[p].Rate.Value, radius(shares[i]), p != dominant})
+					levels[t.Level] = true
+				}
 			}
 		}
 	}
-	c := ceilings{bandwidth: map[roofline.Level]float64{}, peak: map[roofline.Precision]float64{}, points: pts}
+	c := roofs{points: pts}
 	for l := roofline.DRAM; l <= roofline.Shared; l++ {
-		if v, ok := mean(kernels, func(r roofline.Result) roofline.Quantity { return r.Traffic[l].Ceiling }); ok && (levels[l] || l == roofline.DRAM) {
-			c.bandwidth[l] = v
+		if v, from, ok := mean(kernels, func(r *roofline.Result) roofline.Quantity { return r.Traffic[l].Ceiling }); ok && (levels[l] || l == roofline.DRAM) {
+			c.slopes = append(c.slopes, slope{fmt.Sprintf("%s %sB/s%s", l, si(v), from), v, dashes[l]})
 		}
 	}
+	unit := "flop"
 	for p := roofline.FP64; p <= roofline.TensorInt8; p++ {
-		if v, ok := mean(kernels, func(r roofline.Result) roofline.Quantity { return r.Work[p].Ceiling }); ok && used[p] {
-			c.peak[p] = v
+		op := "flop"
+		if p.Integer() {
+			op = "op"
+		}
+		if used[p] && p.Integer() {
+			unit = "flop or op"
+		}
+		if v, from, ok := mean(kernels, func(r *roofline.Result) roofline.Quantity { return r.Work[p].Ceiling }); ok && used[p] {
+			c.flats = append(c.flats, flat{fmt.Sprintf("%s %s%s/s%s", p, si(v), op, from), v})
 		}
 	}
+	title := "Roofline at the profiled clock"
+	switch kinds := Provenance(kernels); {
+	case len(c.slopes) == 0 && len(c.flats) == 0:
+		title = "Kernels in the roofline plane (ceilings are not known)"
+	case len(c.flats) == 0:
+		title = "Roofline (the peak is not known)"
+	case len(c.slopes) == 0:
+		title = "Roofline (the bandwidths are not known)"
+	case kinds != "":
+		title = "Roofline (ceilings " + kinds + ")"
+	}
+	p := frame(title, fmt.Sprintf("Arithmetic intensity (%s/byte)", unit), fmt.Sprintf("Performance (%s/s)", unit))
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = extent(pts, c)
+	leg := legend{levels: levels, hidden: hidden, several: several}
+	for i, r := range kernels {
+		leg.entries = append(leg.entries, entry{r.Kernel, note(r, shares[i])})
+	}
+	p.Add(grid{}, c, points{pts}, leg)
+	return p, nil
+}
+
+// frame is an empty plot with logarithmic axes.
+func frame(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = color.White // readable on a dark page, too
-	p.Title.Text = "Roofline at the profiled clock"
-	if len(c.bandwidth) == 0 || len(c.peak) == 0 {
-		p.Title.Text = "Kernels in the roofline plane (the profile lacks ceilings)"
-	}
-	if given(kernels) {
-		p.Title.Text = "Roofline (ceilings given, not from the profile)"
-	}
+	p.Title.Text = title
 	p.Title.TextStyle.Font.Size = vg.Points(12)
 	p.Title.TextStyle.Font.Variant = "Sans"
-	p.X.Label.Text, p.Y.Label.Text = "Arithmetic intensity (flop/byte)", "Performance (flop/s)"
+	p.X.Label.Text, p.Y.Label.Text = x, y
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Scale = plot.LogScale{}
+		a.Scale = logScale{}
 		a.Tick.Marker = siTicks{}
 		a.Label.TextStyle.Font.Size = vg.Points(10)
 		a.Label.TextStyle.Font.Variant = "Sans"
@@ -104,9 +152,64 @@ func Plot(results []roofline.Result) (*plot.Plot, error) {
 		a.Tick.Label.Font.Size = vg.Points(9)
 		a.Label.Padding = vg.Points(3)
 	}
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = extent(pts, c)
-	p.Add(grid{}, c, points{pts}, legend{kernels, levels, hidden})
-	return p, nil
+	return p
+}
+
+// note is what the legend says below a kernel's name.
+func note(r roofline.Result, share float64) string {
+	q, _ := r.Dominant()
+	out := fmt.Sprintf("%s, %s bound", q, r.Bound)
+	if r.Bound == roofline.Unknown {
+		out = q.String() + ", bound unknown"
+	}
+	if l, d, ok := r.Near(); ok {
+		out += fmt.Sprintf(", %.0f %% of %s roof", 100*d.Value, strings.TrimSuffix(l.String(), " memory"))
+	}
+	if share > 0 {
+		out += fmt.Sprintf(", %s of time", percent(share))
+	}
+	return out
+}
+
+func percent(share float64) string {
+	if share < 0.01 {
+		return "< 1 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}
+
+// Shares is each result's part of the time of all of them, 0 where a time is
+// not known.
+func Shares(rs []roofline.Result) []float64 {
+	total := 0.0
+	for _, r := range rs {
+		if r.Time.OK {
+			total += r.Time.Value
+		}
+	}
+	out := make([]float64, len(rs))
+	for i, r := range rs {
+		if r.Time.OK && total > 0 {
+			out[i] = r.Time.Value / total
+		}
+	}
+	return out
+}
+
+// Precisions are those that a kernel's points are drawn in: the dominant one,
+// then those that do a twentieth of its work or more.
+func Precisions(r roofline.Result) []roofline.Precision {
+	dominant, ok := r.Dominant()
+	if !ok {
+		return nil
+	}
+	out := []roofline.Precision{dominant}
+	for _, w := range r.Work {
+		if w.Precision != dominant && w.Precision.Integer() == dominant.Integer() && w.Flop.OK && w.Flop.Value >= 0.05*r.Work[dominant].Flop.Value {
+			out = append(out, w.Precision)
+		}
+	}
+	return out
 }
 
 // lacks says why a result has no point.
@@ -143,48 +246,74 @@ func drawable(results []roofline.Result) []roofline.Result {
 	return out
 }
 
-func mean(rs []roofline.Result, of func(roofline.Result) roofline.Quantity) (float64, bool) {
-	sum, n := 0.0, 0
-	for _, r := range rs {
-		if q := of(r); q.OK && q.Value > 0 {
+// mean is a ceiling over the results that know it, and where it comes from, to
+// stand behind its label.
+func mean(rs []roofline.Result, of func(*roofline.Result) roofline.Quantity) (v float64, from string, ok bool) {
+	sum, n, kind := 0.0, 0, ""
+	for i := range rs {
+		if q := of(&rs[i]); q.OK && q.Value > 0 {
 			sum += q.Value
 			n++
+			kind = Kind(q)
 		}
 	}
-	return sum / float64(max(n, 1)), n > 0
+	if kind != "" {
+		kind = " (" + kind + ")"
+	}
+	return sum / float64(max(n, 1)), kind, n > 0
 }
 
-// given reports whether a ceiling does not come from the profile.
-func given(rs []roofline.Result) bool {
-	for _, r := range rs {
-		for _, w := range r.Work {
-			if w.Ceiling.OK && w.Ceiling.From == roofline.Given {
-				return true
-			}
-		}
-		for _, t := range r.Traffic {
-			if t.Ceiling.OK && t.Ceiling.From == roofline.Given {
-				return true
-			}
+// Kind is where a ceiling comes from: "given", "measured", "theoretical", or ""
+// for the profile.
+func Kind(q roofline.Quantity) string {
+	for _, k := range []string{roofline.Given, "measured", "theoretical"} {
+		if strings.HasPrefix(q.From, k) {
+			return k
 		}
 	}
-	return false
+	return ""
 }
 
-// extent is a frame around points and ridges, in whole decades below and with
-// room for labels above.
-func extent(pts []point, c ceilings) (xmin, xmax, ymin, ymax float64) {
+// Provenance names the kinds of ceilings that are not the profile's: "given",
+// "measured and theoretical", "" where all are.
+func Provenance(rs []roofline.Result) string {
+	var kinds []string
+	see := func(q roofline.Quantity) {
+		if k := Kind(q); q.OK && k != "" && !slices.Contains(kinds, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	for i := range rs {
+		for _, t := range rs[i].Traffic {
+			see(t.Ceiling)
+		}
+		for _, w := range rs[i].Work {
+			see(w.Ceiling)
+		}
+	}
+	sort.Strings(kinds)
+	if n := len(kinds); n > 1 {
+		return strings.Join(kinds[:n-1], ", ") + " and " + kinds[n-1]
+	}
+	return strings.Join(kinds, "")
+}
+
+// extent is a frame around points and ridges, with room for labels.
+func extent(pts []point, c roofs) (xmin, xmax, ymin, ymax float64) {
 	xmin, ymin = math.Inf(1), math.Inf(1)
 	for _, p := range pts {
 		xmin, xmax = math.Min(xmin, p.x), math.Max(xmax, p.x)
 		ymin, ymax = math.Min(ymin, p.y), math.Max(ymax, p.y)
 	}
 	top := 0.0
-	for _, peak := range c.peak {
-		top = math.Max(top, peak)
-		for _, bw := range c.bandwidth {
-			xmin, xmax = math.Min(xmin, peak/bw), math.Max(xmax, peak/bw)
+	for _, f := range c.flats {
+		top = math.Max(top, f.y)
+		for _, s := range c.slopes {
+			xmin, xmax = math.Min(xmin, f.y/s.perX), math.Max(xmax, f.y/s.perX)
 		}
+	}
+	for _, w := range c.walls {
+		xmin, xmax = math.Min(xmin, w.x), math.Max(xmax, w.x)
 	}
 	ymax = math.Max(ymax, top)
 	return xmin / 8, xmax * 25, ymin / 6, ymax * 2.5
@@ -197,8 +326,18 @@ func Save(results []roofline.Result, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Save(7.5*vg.Inch, 4.5*vg.Inch, path); err != nil {
+	return save(p, path)
+}
+
+func save(p *plot.Plot, path string) error {
+	if err := p.Save(Width, Height, path); err != nil {
 		return fmt.Errorf("writing the roofline to %s: %w", path, err)
 	}
 	return nil
 }
+
+// Width and Height are the size of a saved plot.
+const (
+	Width  = 7.5 * vg.Inch
+	Height = 4.5 * vg.Inch
+)

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"gonum.org/v1/plot"
@@ -37,6 +39,19 @@ func si(v float64) string {
 		}
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64) + " "
+}
+
+// logScale is gonum's, but for one value: gonum asks it where the label of an
+// axis stands, at the arithmetic middle of the range, which is near the end of
+// a logarithmic axis, and would take room from the data for a label that it
+// then draws in the middle.
+type logScale struct{ plot.LogScale }
+
+func (s logScale) Normalize(lo, hi, v float64) float64 {
+	if v == 0.5*(hi+lo) {
+		return 0.5
+	}
+	return s.LogScale.Normalize(lo, hi, v)
 }
 
 // siTicks marks decades, and the steps between them without a label.
@@ -81,100 +96,161 @@ func (grid) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// ceilings are the roofs, in byte/s and flop/s.
-type ceilings struct {
-	bandwidth map[roofline.Level]float64
-	peak      map[roofline.Precision]float64
-	points    []point // which labels keep away from
+// roofs are the ceilings of a plot.
+type roofs struct {
+	slopes []slope
+	flats  []flat
+	walls  []wall
+	points []point // which labels keep away from
+}
+
+// slope is the ceiling y = perX x: a bandwidth.
+type slope struct {
+	label  string
+	perX   float64
+	dashes []vg.Length
+}
+
+// flat is the ceiling y: a peak.
+type flat struct {
+	label string
+	y     float64
+}
+
+// wall is a vertical line: an access pattern that makes so many transactions.
+type wall struct {
+	label string
+	x     float64
+	names []string
 }
 
 var dashes = map[roofline.Level][]vg.Length{
-	roofline.L2: {vg.Points(6), vg.Points(2)}, roofline.L1: {vg.Points(2), vg.Points(2)}, roofline.Shared: {vg.Points(6), vg.Points(2), vg.Points(1), vg.Points(2)},
+	roofline.L3: {vg.Points(10), vg.Points(2)}, roofline.L2: {vg.Points(6), vg.Points(2)}, roofline.L1: {vg.Points(2), vg.Points(2)},
+	roofline.Shared: {vg.Points(6), vg.Points(2), vg.Points(1), vg.Points(2)},
 }
 
-func (cl ceilings) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	top := 0.0
-	for _, v := range cl.peak {
-		top = math.Max(top, v)
-	}
-	if top == 0 {
-		top = p.Y.Max
-	}
-	low := top
-	for _, v := range cl.peak {
-		low = math.Min(low, v)
-	}
-	label := style(p, vg.Points(8.5), color.Black)
-	line := draw.LineStyle{Color: grey, Width: vg.Points(1)}
-	for l := roofline.DRAM; l <= roofline.Shared; l++ {
-		bw, ok := cl.bandwidth[l]
-		if !ok {
-			continue
+func (rs roofs) Plot(c draw.Canvas, p *plot.Plot) {
+	rs.plotWalls(c, p)
+	low, top := p.Y.Max, p.Y.Max
+	if len(rs.flats) > 0 {
+		low, top = math.Inf(1), 0
+		for _, f := range rs.flats {
+			low, top = math.Min(low, f.y), math.Max(top, f.y)
 		}
-		// From the left or lower edge to the ridge, or to the right edge.
-		x0, x1 := math.Max(p.X.Min, p.Y.Min/bw), math.Min(top/bw, p.X.Max)
-		if x1 <= x0 {
-			continue
-		}
-		s := line
-		s.Dashes = dashes[l]
-		c.StrokeLine2(s, x(x0), y(x0*bw), x(x1), y(x1*bw))
-		// Along the line, above it, where no point is near.
-		text := label
-		text.Rotation = math.Atan2(float64(y(x1*bw)-y(x0*bw)), float64(x(x1)-x(x0)))
-		name := fmt.Sprintf("%s %sB/s", l, si(bw))
-		length := math.Hypot(float64(x(x1)-x(x0)), float64(y(x1*bw)-y(x0*bw)))
-		width := float64(text.Width(name))
-		if width > length {
-			continue // too short a line for a label: the legend's level names stay
-		}
-		room := length - width // for the label's start; it ends below the lowest peak
-		if below := length * math.Log(low/(x0*bw)) / math.Log(x1/x0); below > width*1.1 {
-			room = math.Min(room, below-width*1.1)
-		}
-		gap := vg.Points(6)
-		var px, py vg.Length
-		farthest := -1.0
-		for _, along := range []float64{0.2, 0.35, 0.5, 0.65, 0.8, 0.95} {
-			at := vg.Length(along * room / length)
-			tx := x(x0) + at*(x(x1)-x(x0)) - gap*vg.Length(math.Sin(text.Rotation))
-			ty := y(x0*bw) + at*(y(x1*bw)-y(x0*bw)) + gap*vg.Length(math.Cos(text.Rotation))
-			midX, midY := float64(tx)+width/2*math.Cos(text.Rotation), float64(ty)+width/2*math.Sin(text.Rotation)
-			near := 0.8 * width // far enough is far enough: the lowest such place is taken
-			for _, q := range cl.points {
-				near = math.Min(near, math.Hypot(midX-float64(x(q.x)), midY-float64(y(q.y))))
-			}
-			if near > farthest {
-				farthest, px, py = near, tx, ty
-			}
-		}
-		c.FillText(text, vg.Point{X: px, Y: py}, name)
 	}
 	fastest := 0.0
-	for _, bw := range cl.bandwidth {
-		fastest = math.Max(fastest, bw)
+	var placed []label
+	for _, s := range rs.slopes {
+		rs.plotSlope(c, p, s, low, top, &placed)
+		fastest = math.Max(fastest, s.perX)
 	}
-	peaks := make([]roofline.Precision, 0, 3)
-	for q := range cl.peak {
-		peaks = append(peaks, q)
+	rs.plotFlats(c, p, fastest)
+}
+
+// plotSlope draws a bandwidth from the left or lower edge to the ridge, or to
+// the right edge, with its label along the line, above it, where no point and
+// no other label is near, and below the lowest peak.
+func (rs roofs) plotSlope(c draw.Canvas, p *plot.Plot, s slope, low, top float64, placed *[]label) {
+	x, y := p.Transforms(&c)
+	bw := s.perX
+	x0, x1 := math.Max(p.X.Min, p.Y.Min/bw), math.Min(top/bw, p.X.Max)
+	if x1 <= x0 {
+		return
 	}
-	sort.Slice(peaks, func(i, j int) bool { return cl.peak[peaks[i]] > cl.peak[peaks[j]] })
-	label.XAlign = text.XRight
+	c.StrokeLine2(draw.LineStyle{Color: grey, Width: vg.Points(1), Dashes: s.dashes}, x(x0), y(x0*bw), x(x1), y(x1*bw))
+	text := style(p, vg.Points(8.5), color.Black)
+	text.Rotation = math.Atan2(float64(y(x1*bw)-y(x0*bw)), float64(x(x1)-x(x0)))
+	length := math.Hypot(float64(x(x1)-x(x0)), float64(y(x1*bw)-y(x0*bw)))
+	width := float64(text.Width(s.label))
+	if width > length {
+		return // too short a line for a label: the legend's level names stay
+	}
+	room := length - width // for the label's start; it ends below the lowest peak
+	if below := length * math.Log(low/(x0*bw)) / math.Log(x1/x0); below > width*1.1 {
+		room = math.Min(room, below-width*1.1)
+	}
+	// Along the line from its start, and away from it to the upper left.
+	cos, sin := math.Cos(text.Rotation), math.Sin(text.Rotation)
+	from := vg.Point{X: x(x0), Y: y(x0 * bw)}
+	place := func(q vg.Point) (along, away float64) {
+		dx, dy := float64(q.X-from.X), float64(q.Y-from.Y)
+		return dx*cos + dy*sin, dy*cos - dx*sin
+	}
+	// Above the line, or else below it: where the text's foot and middle are.
+	type spot struct{ start, foot, middle float64 }
+	const clear = 16
+	var best spot
+	farthest := -1.0
+	var spots []spot
+	for _, side := range []spot{{0, 6, 9}, {0, -13, -10}} {
+		for _, part := range []float64{0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 0.05, 0} {
+			spots = append(spots, spot{part * room, side.foot, side.middle})
+		}
+	}
+	for _, sp := range spots {
+		near := float64(clear) // far enough is far enough: the first such place is taken
+		keep := func(along, away, half float64) {
+			beside := math.Max(0, math.Abs(along-sp.start-width/2)-width/2-half)
+			near = math.Min(near, math.Hypot(beside, away-sp.middle))
+		}
+		for _, q := range rs.points {
+			along, away := place(vg.Point{X: x(q.x), Y: y(q.y)})
+			keep(along, away, float64(q.radius)/2)
+		}
+		for _, l := range *placed {
+			along, away := place(l.middle)
+			keep(along, away, l.width/2)
+		}
+		if near > farthest {
+			farthest, best = near, sp
+		}
+	}
+	at := func(along, away float64) vg.Point {
+		return vg.Point{X: from.X + vg.Length(along*cos-away*sin), Y: from.Y + vg.Length(along*sin+away*cos)}
+	}
+	c.FillText(text, at(best.start, best.foot), s.label)
+	*placed = append(*placed, label{at(best.start+width/2, best.middle), width})
+}
+
+// label is a slope's, where it was put.
+type label struct {
+	middle vg.Point
+	width  float64
+}
+
+// plotFlats draws peaks from the fastest level's ridge to the right edge.
+func (rs roofs) plotFlats(c draw.Canvas, p *plot.Plot, fastest float64) {
+	x, y := p.Transforms(&c)
+	sty := style(p, vg.Points(8.5), color.Black)
+	sty.XAlign = text.XRight
+	peaks := slices.Clone(rs.flats)
+	sort.SliceStable(peaks, func(i, j int) bool { return peaks[i].y > peaks[j].y })
 	lastY := vg.Length(math.Inf(1))
-	for _, q := range peaks {
-		v := cl.peak[q]
+	for _, f := range peaks {
 		x0 := p.X.Min
 		if fastest > 0 {
-			x0 = math.Min(math.Max(p.X.Min, v/fastest), p.X.Max)
+			x0 = math.Min(math.Max(p.X.Min, f.y/fastest), p.X.Max)
 		}
-		c.StrokeLine2(line, x(x0), y(v), x(p.X.Max), y(v))
-		at := y(v) + vg.Points(4)
+		c.StrokeLine2(draw.LineStyle{Color: grey, Width: vg.Points(1)}, x(x0), y(f.y), x(p.X.Max), y(f.y))
+		at := y(f.y) + vg.Points(4)
 		if lastY-at < vg.Points(10) { // two peaks close together: this label below its line
-			at = y(v) - vg.Points(12)
+			at = y(f.y) - vg.Points(12)
 		}
 		lastY = at
-		c.FillText(label, vg.Point{X: c.Max.X - vg.Points(3), Y: at}, fmt.Sprintf("%s %sflop/s", q, si(v)))
+		c.FillText(sty, vg.Point{X: c.Max.X - vg.Points(3), Y: at}, f.label)
+	}
+}
+
+// plotWalls draws access patterns as lines with their number of transactions
+// at the top; the legend names them.
+func (rs roofs) plotWalls(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	sty := style(p, vg.Points(8), grey)
+	sty.XAlign = text.XCenter
+	for _, w := range rs.walls {
+		at := x(w.x)
+		c.StrokeLine2(draw.LineStyle{Color: grey, Width: vg.Points(0.6), Dashes: []vg.Length{vg.Points(1), vg.Points(2)}}, at, c.Min.Y, at, c.Max.Y-vg.Points(10))
+		c.FillText(sty, vg.Point{X: at, Y: c.Max.Y - vg.Points(8)}, w.label)
 	}
 }
 
@@ -183,53 +259,94 @@ type points struct{ list []point }
 
 func (ps points) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	span := map[int][2]float64{}
+	type row struct { // the points of a kernel at one height
+		kernel int
+		y      float64
+	}
+	span := map[row][2]float64{}
 	for _, q := range ps.list {
-		s, ok := span[q.kernel]
+		s, ok := span[row{q.kernel, q.y}]
 		if !ok {
 			s = [2]float64{q.x, q.x}
 		}
-		span[q.kernel] = [2]float64{math.Min(s[0], q.x), math.Max(s[1], q.x)}
+		span[row{q.kernel, q.y}] = [2]float64{math.Min(s[0], q.x), math.Max(s[1], q.x)}
 	}
 	for _, q := range ps.list {
 		col := palette[q.kernel%len(palette)]
 		line := draw.LineStyle{Color: color.NRGBA{col.R, col.G, col.B, 0x70}, Width: vg.Points(0.8)}
-		s := span[q.kernel]
+		s := span[row{q.kernel, q.y}]
 		if q.x == s[0] && s[1] > s[0] {
 			c.StrokeLine2(line, x(s[0]), y(q.y), x(s[1]), y(q.y))
 		}
 	}
 	for _, q := range ps.list {
-		mark(c, q.level, palette[q.kernel%len(palette)], vg.Point{X: x(q.x), Y: y(q.y)})
+		mark(c, q.level, palette[q.kernel%len(palette)], q.radius, q.hollow, vg.Point{X: x(q.x), Y: y(q.y)})
 	}
 }
 
 // mark draws a level's shape with a white rim, which keeps marks that overlap
 // apart. It draws outside of the data, too (Canvas.DrawGlyph does not).
-func mark(c draw.Canvas, l roofline.Level, col color.Color, at vg.Point) {
-	for _, s := range []draw.GlyphStyle{{Color: color.White, Radius: vg.Points(4.9)}, {Color: col, Radius: vg.Points(3.8)}} {
+func mark(c draw.Canvas, l roofline.Level, col color.Color, radius vg.Length, hollow bool, at vg.Point) {
+	layers := []draw.GlyphStyle{{Color: color.White, Radius: radius + vg.Points(1.1)}, {Color: col, Radius: radius}}
+	if hollow {
+		layers = append(layers, draw.GlyphStyle{Color: color.White, Radius: 0.55 * radius})
+	}
+	for _, s := range layers {
 		c.SetColor(s.Color)
 		shapes[l].DrawGlyph(&c, s, at)
 	}
 }
 
+// diamond is a filled square on its corner.
+type diamond struct{}
+
+func (diamond) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	r := 1.2 * s.Radius
+	fill(c, vg.Point{X: at.X, Y: at.Y + r}, vg.Point{X: at.X + r, Y: at.Y}, vg.Point{X: at.X, Y: at.Y - r}, vg.Point{X: at.X - r, Y: at.Y})
+}
+
+// cross is a filled plus.
+type cross struct{}
+
+func (cross) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	r, w := 1.1*s.Radius, 0.42*s.Radius
+	p := func(x, y vg.Length) vg.Point { return vg.Point{X: at.X + x, Y: at.Y + y} }
+	fill(c, p(-w, r), p(w, r), p(w, w), p(r, w), p(r, -w), p(w, -w), p(w, -r), p(-w, -r), p(-w, -w), p(-r, -w), p(-r, w), p(-w, w))
+}
+
+func fill(c *draw.Canvas, corners ...vg.Point) {
+	var path vg.Path
+	path.Move(corners[0])
+	for _, q := range corners[1:] {
+		path.Line(q)
+	}
+	path.Close()
+	c.Fill(path)
+}
+
 // legend stands to the right of the data, never on it: its glyph box makes the
 // plot leave room.
 type legend struct {
-	kernels []roofline.Result
-	levels  map[roofline.Level]bool
-	hidden  int
+	entries  []entry
+	levels   map[roofline.Level]bool
+	hidden   int
+	several  bool   // hollow points are of other precisions
+	accesses bool   // hollow points are load and store instructions alone
+	walls    []wall // what their access patterns would be
 }
 
+// entry is a kernel of the legend.
+type entry struct{ name, note string }
+
 const (
-	legendWidth = 2.3 * vg.Inch
+	legendWidth = 2.35 * vg.Inch
 	legendLine  = 13 // points from line to line
 	nameRunes   = 30
 )
 
 // GlyphBoxes reserves the legend's width at the right edge.
 func (l legend) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Min: vg.Point{}, Max: vg.Point{X: legendWidth}}}}
+	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: legendWidth}}}}
 }
 
 func (l legend) Plot(c draw.Canvas, p *plot.Plot) {
@@ -245,35 +362,81 @@ func (l legend) Plot(c draw.Canvas, p *plot.Plot) {
 			continue
 		}
 		at -= vg.Points(legendLine)
-		mark(c, v, grey, vg.Point{X: left + vg.Points(6), Y: at + vg.Points(3)})
+		mark(c, v, grey, vg.Points(3.8), false, vg.Point{X: left + vg.Points(6), Y: at + vg.Points(3)})
 		write(body, vg.Points(16), v.String())
 	}
-	at -= vg.Points(legendLine * 1.5)
-	write(head, 0, "Kernel, what bounds it")
-	for i, r := range l.kernels {
+	if l.several || l.accesses {
+		what := "hollow: in another precision"
+		if l.accesses {
+			what = "hollow: loads and stores alone"
+		}
+		at -= vg.Points(legendLine)
+		mark(c, roofline.DRAM, grey, vg.Points(3.8), true, vg.Point{X: left + vg.Points(6), Y: at + vg.Points(3)})
+		write(body, vg.Points(16), what)
+	}
+	if len(l.walls) > 0 {
+		at -= vg.Points(legendLine * 1.4)
+		write(head, 0, "Transactions per access")
+		for _, w := range l.walls {
+			for i, name := range w.names {
+				at -= vg.Points(10)
+				if i == 0 {
+					write(small, vg.Points(2), w.label)
+				}
+				write(small, vg.Points(16), name)
+			}
+		}
+	}
+	at -= vg.Points(legendLine * 1.4)
+	write(head, 0, "Kernel (area: share of time)")
+	// Notes take as many lines as there is room for.
+	lines := 0
+	for _, e := range l.entries {
+		lines += len(wrap(small, e.note, legendWidth-vg.Points(28)))
+	}
+	most := math.MaxInt
+	if need := vg.Points(float64(14*len(l.entries) + 10*lines)); need > at-c.Min.Y+vg.Points(20) {
+		most = 1
+	}
+	for i, e := range l.entries {
 		at -= vg.Points(legendLine)
 		col := palette[i%len(palette)]
 		c.FillPolygon(col, []vg.Point{
 			{X: left + vg.Points(2), Y: at}, {X: left + vg.Points(10), Y: at},
 			{X: left + vg.Points(10), Y: at + vg.Points(7)}, {X: left + vg.Points(2), Y: at + vg.Points(7)},
 		})
-		write(body, vg.Points(16), shorten(r.Kernel))
-		at -= vg.Points(10)
-		q, _ := r.Dominant()
-		note := q.String() + " work, " + string(r.Bound) + " bound"
-		if r.Bound == roofline.Unknown {
-			note = q.String() + " work, bound unknown"
+		write(body, vg.Points(16), shorten(e.name))
+		// A note that is too wide goes on in a second line.
+		for i, line := range wrap(small, e.note, legendWidth-vg.Points(28)) {
+			if i >= most {
+				break
+			}
+			if most == 1 {
+				line = strings.TrimSuffix(line, ",")
+			}
+			at -= vg.Points(10)
+			write(small, vg.Points(16), line)
 		}
-		if d := r.Distance(roofline.DRAM, q); d.OK {
-			note += fmt.Sprintf(", %.0f %% of roof", 100*d.Value)
-		}
-		write(small, vg.Points(16), note)
 		at -= vg.Points(1)
 	}
 	if l.hidden > 0 {
 		at -= vg.Points(legendLine)
 		write(small, vg.Points(16), fmt.Sprintf("%d more, of less time, not shown", l.hidden))
 	}
+}
+
+// wrap breaks text at ", " to lines of a width.
+func wrap(s text.Style, note string, width vg.Length) []string {
+	var lines []string
+	line := ""
+	for _, part := range strings.SplitAfter(note, ", ") {
+		if line != "" && s.Width(strings.TrimSpace(line+part)) > width {
+			lines = append(lines, strings.TrimSpace(line))
+			line = ""
+		}
+		line += part
+	}
+	return append(lines, strings.TrimSpace(line))
 }
 
 func shorten(name string) string {
