@@ -18,7 +18,8 @@ const childCommand = "opencl-child"
 // itself again and again.
 const childMark = "ROOFLAB_OPENCL_CHILD"
 
-// request is what the collector asks of a child: one program.
+// request is what the collector asks of a child: one program. A child answers
+// requests until its input ends.
 type request struct {
 	Platform, Device string
 	Program          program
@@ -102,29 +103,34 @@ func serve(in io.Reader, out *json.Encoder) error {
 	if err := out.Encode(message{Hello: protocol}); err != nil {
 		return err
 	}
-	var req request
-	if err := json.NewDecoder(in).Decode(&req); err != nil {
-		return fmt.Errorf("reading the request: %w", err)
+	requests := json.NewDecoder(in)
+	var r *runner
+	for {
+		var req request
+		if err := requests.Decode(&req); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("reading the request: %w", err)
+		}
+		if r == nil {
+			var err error
+			r, err = newRunner(req, out)
+			var missing *collectors.MissingError
+			if errors.As(err, &missing) {
+				return errors.Join(out.Encode(message{Unavailable: missing}), out.Encode(message{Done: true}))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := out.Encode(message{Device: &r.facts}); err != nil {
+			return err
+		}
+		if err := r.run(req); err != nil {
+			return err
+		}
+		if err := out.Encode(message{Done: true}); err != nil {
+			return err
+		}
 	}
-	var device handle
-	var facts deviceFacts
-	lib, err := load()
-	if err == nil {
-		device, facts, err = lib.choose(req.Platform, req.Device)
-	}
-	var missing *collectors.MissingError
-	if errors.As(err, &missing) {
-		return errors.Join(out.Encode(message{Unavailable: missing}), out.Encode(message{Done: true}))
-	}
-	if err != nil {
-		return err
-	}
-	if err := out.Encode(message{Device: &facts}); err != nil {
-		return err
-	}
-	r := &runner{lib: lib, device: device, out: out, reinit: req.Reinit}
-	if err := r.run(req.Program, req.From); err != nil {
-		return err
-	}
-	return out.Encode(message{Done: true})
 }

@@ -36,6 +36,9 @@ type settings struct {
 	timeout                 time.Duration
 	platform, device        string
 	reinit                  bool
+	together                int
+
+	child *child // what waits for another program, nil where there is none
 }
 
 // list is a flag that may be given several times.
@@ -60,6 +63,7 @@ func flags(fs *flag.FlagSet) func(context.Context, collectors.Job, *collectors.O
 	fs.StringVar(&s.platform, "platform", "", "take a platform whose name contains this `text`")
 	fs.StringVar(&s.device, "device", "", "take a device whose name contains this `text`; without it the first GPU, else the first device")
 	fs.BoolVar(&s.reinit, "reinit", false, "write fresh inputs before every launch, for kernels that change them")
+	fs.IntVar(&s.together, "together", 1, "`number` of programs that one process runs, one after the other: starting one takes a driver some tenths of a second, but what breaks its memory breaks the programs after it, too")
 	return s.collect
 }
 
@@ -110,6 +114,7 @@ func (s *settings) collect(ctx context.Context, job collectors.Job, out *collect
 	if err != nil {
 		return err
 	}
+	defer s.release()
 	e := &emitter{out: out, machine: host.Machine(), state: host.Here.State()}
 	for i, p := range ps {
 		fmt.Fprintf(job.Log, "%d/%d %s %s: %d configurations\n", i+1, len(ps), p.Path, p.Options, len(p.Launches))
@@ -133,11 +138,21 @@ func (s *settings) program(ctx context.Context, job collectors.Job, e *emitter, 
 	began := time.Now()
 	for from, crashes := 0, 0; from < len(p.Launches); {
 		offset := time.Since(began).Nanoseconds()
-		c, err := ask(ctx, request{Platform: s.platform, Device: s.device, Program: p, From: from, Reinit: s.reinit}, s.timeout, job.Stdout, job.Stderr,
+		if s.child == nil {
+			if s.child, err = start(job.Stdout, job.Stderr); err != nil {
+				return missing, err
+			}
+		}
+		alive, c, err := s.child.ask(ctx, request{Platform: s.platform, Device: s.device, Program: p, From: from, Reinit: s.reinit}, s.timeout,
 			func(m message) error {
 				missing = missing || m.Unavailable != nil
 				return e.message(m, offset)
 			})
+		if !alive {
+			s.child = nil
+		} else if s.child.served >= s.together {
+			s.release()
+		}
 		if err != nil {
 			return missing, err
 		}
@@ -153,6 +168,14 @@ func (s *settings) program(ctx context.Context, job collectors.Job, e *emitter, 
 		from = c.launch + 1
 	}
 	return missing, e.end()
+}
+
+// release ends the process that waits, if there is one.
+func (s *settings) release() {
+	if s.child != nil {
+		_ = s.child.end() // its work is done, whatever it says now
+		s.child = nil
+	}
 }
 
 // command is the command line that measures the program again.

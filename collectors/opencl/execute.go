@@ -11,10 +11,12 @@ import (
 	"unsafe"
 )
 
-// runner builds one program and launches its kernels, in the child.
+// runner builds programs, one after the other, and launches their kernels, in
+// the child.
 type runner struct {
 	lib     *library
 	device  handle
+	facts   deviceFacts
 	ctx     handle
 	queue   handle
 	prog    handle
@@ -25,22 +27,44 @@ type runner struct {
 	args    map[handle]int // how many arguments a kernel takes
 }
 
-func (r *runner) run(p program, from int) error {
-	l := r.lib
+// newRunner chooses the device of a request.
+func newRunner(req request, out *json.Encoder) (*runner, error) {
+	l, err := load()
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{lib: l, out: out}
+	if r.device, r.facts, err = l.choose(req.Platform, req.Device); err != nil {
+		return nil, err
+	}
 	var code int32
 	if r.ctx = l.CreateContext(nil, 1, &r.device, 0, 0, &code); code != 0 {
-		return failed("clCreateContext", code)
+		return nil, failed("clCreateContext", code)
 	}
 	if r.queue = l.CreateCommandQueue(r.ctx, r.device, queueProfiling, &code); code != 0 {
-		return failed("clCreateCommandQueue", code)
+		return nil, failed("clCreateCommandQueue", code)
 	}
+	return r, nil
+}
+
+func (r *runner) run(req request) error {
+	p := req.Program
 	b := r.build(p)
+	defer func() {
+		for _, k := range r.kernels {
+			r.lib.ReleaseKernel(k)
+		}
+		r.kernels = nil
+		if r.prog != 0 {
+			r.lib.ReleaseProgram(r.prog)
+		}
+	}()
 	if err := r.out.Encode(message{Build: &b}); err != nil || b.Error != "" {
 		return err
 	}
-	r.kernels, r.args = map[string]handle{}, map[handle]int{}
+	r.kernels, r.args, r.reinit = map[string]handle{}, map[handle]int{}, req.Reinit
 	r.began = time.Now()
-	for i := from; i < len(p.Launches); i++ {
+	for i := req.From; i < len(p.Launches); i++ {
 		if err := r.out.Encode(message{Begin: &i}); err != nil {
 			return err
 		}

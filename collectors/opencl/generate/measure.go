@@ -117,7 +117,7 @@ func (o Options) measure(ctx context.Context, s *datasets.Store, ks []Kernel) (c
 	if err != nil {
 		return collectors.Summary{}, err
 	}
-	flags := []string{"-job", job, "-timeout", o.Timeout.String(), "-repeats", strconv.Itoa(o.Repeats)}
+	flags := []string{"-job", job, "-timeout", o.Timeout.String(), "-together", "50", "-repeats", strconv.Itoa(o.Repeats)}
 	for name, v := range map[string]string{"-platform": o.Platform, "-device": o.Device} {
 		if v != "" {
 			flags = append(flags, name, v)
