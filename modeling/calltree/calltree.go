@@ -248,12 +248,17 @@ func sum(vs []float64) (s float64) {
 }
 
 // Share is a value as a part of the total, NaN where there is none.
-func (t *Tree) Share(v datasets.Null[float64]) float64 {
+func (t *Tree) Share(v datasets.Null[float64]) float64 { return t.shares()(v) }
+
+// shares is Share for many values: forests can have many roots to add up.
+func (t *Tree) shares() func(datasets.Null[float64]) float64 {
 	total := t.Total()
-	if !v.Valid || !total.Valid || total.V == 0 {
-		return math.NaN()
+	return func(v datasets.Null[float64]) float64 {
+		if !v.Valid || !total.Valid || total.V == 0 {
+			return math.NaN()
+		}
+		return v.V / total.V
 	}
-	return v.V / total.V
 }
 
 // Row is the row of the store that a node's value is from, of the first run

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/rooflab/rooflab/datasets"
-	"github.com/rooflab/rooflab/kernel/display"
 	"github.com/rooflab/rooflab/modeling/observe"
 	"github.com/rooflab/rooflab/modeling/tabular"
 )
@@ -120,9 +119,3 @@ func (r *Ranks) Findings(part float64) []Finding {
 	}
 	return out
 }
-
-// String is the path as text.
-func (p Path) String() string { return p.Table().String() }
-
-// Display shows the path as a table.
-func (p Path) Display() display.Bundle { return p.Table().Display() }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rooflab/rooflab/datasets"
 	"github.com/rooflab/rooflab/modeling/tabular"
 )
 
@@ -62,6 +63,8 @@ type Picture struct {
 	tree *Tree
 	cmp  *Comparison
 	left int // nodes that are not drawn
+
+	share func(datasets.Null[float64]) float64
 }
 
 const (
@@ -113,6 +116,7 @@ func (p *Picture) layout(width func(*Node) float64) {
 	if o.Bytes <= 0 {
 		o.Bytes = 1_800_000
 	}
+	p.share = p.tree.shares()
 	p.Title = cmp.Or(o.Title, p.heading())
 	least := thinnest / float64(o.Width)
 	type item struct {
@@ -227,7 +231,7 @@ func (p *Picture) paint() {
 			c := palette[len(fill)]
 			fill[r.Name] = c
 			share := ""
-			if s := t.Share(r.Exclusive); !math.IsNaN(s) {
+			if s := p.share(r.Exclusive); !math.IsNaN(s) {
 				share = ", " + tabular.Percent(s)
 			}
 			p.Legend = append(p.Legend, Legend{c, clean(base(r.Name), 32) + share})
@@ -315,8 +319,8 @@ func (p *Picture) About(f Frame) []string {
 		line("inclusive", p.cmp.Inclusive(n))
 		line("exclusive", p.cmp.Exclusive(n))
 	} else {
-		lines = append(lines, fmt.Sprintf("inclusive %s, %s of all", t.quantity(t.Inclusive(n)), tabular.Percent(t.Share(t.Inclusive(n)))),
-			fmt.Sprintf("exclusive %s, %s of all", t.quantity(t.Exclusive(n)), tabular.Percent(t.Share(t.Exclusive(n)))))
+		lines = append(lines, fmt.Sprintf("inclusive %s, %s of all", t.quantity(t.Inclusive(n)), tabular.Percent(p.share(t.Inclusive(n)))),
+			fmt.Sprintf("exclusive %s, %s of all", t.quantity(t.Exclusive(n)), tabular.Percent(p.share(t.Exclusive(n)))))
 	}
 	if n.Module != "" {
 		lines = append(lines, "module "+clean(n.Module, 80))

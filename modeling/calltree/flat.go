@@ -128,6 +128,7 @@ const flatShown = 30
 func (f Flat) Table() tabular.Table {
 	t := tabular.Table{Title: fmt.Sprintf("%s by %s: %s in all", f.tree.Metric().Name, count(len(f.Rows), "group"), f.tree.quantity(f.Total)),
 		Columns: tabular.Columns("<name", "exclusive", "share", "inclusive", "share", "nodes", "<evidence")}
+	share := f.tree.shares()
 	for i, r := range f.Rows {
 		if i == flatShown {
 			t.Note("%s not shown", count(len(f.Rows)-i, "more group"))
@@ -140,7 +141,7 @@ func (f Flat) Table() tabular.Table {
 				evidence += fmt.Sprintf(" and %d more", n-1)
 			}
 		}
-		t.Add(clean(r.Name, 80), f.tree.quantity(r.Exclusive), tabular.Percent(f.tree.Share(r.Exclusive)), f.tree.quantity(r.Inclusive), tabular.Percent(f.tree.Share(r.Inclusive)),
+		t.Add(clean(r.Name, 80), f.tree.quantity(r.Exclusive), tabular.Percent(share(r.Exclusive)), f.tree.quantity(r.Inclusive), tabular.Percent(share(r.Inclusive)),
 			fmt.Sprint(len(r.Nodes)), evidence)
 	}
 	for _, n := range f.tree.Notes {

@@ -3,6 +3,7 @@ package calltree_test
 import (
 	"context"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,7 +114,7 @@ func TestKripkeOfScoreP(t *testing.T) {
 	// calls, and 2.502830507 s itself.
 	largest := read(t, s, run, calltree.Options{Over: calltree.Max})
 	sweep := largest.Find(calltree.Named("Sweep"))[0]
-	if v := largest.Inclusive(sweep).V; math.Abs(v-1.1007873458545254*27.75082116/8) > 1e-8 {
+	if v := largest.Inclusive(sweep).V; math.Abs(v-1.1007873458545254*27.75082116/8) > 1e-8 || !strings.Contains(largest.String(), "their sums are those of none") {
 		t.Errorf("the longest Sweep takes %g", v)
 	}
 	five := read(t, s, run, calltree.Options{Rank: datasets.Some[int64](5)})
@@ -208,6 +209,74 @@ func TestGraphOfCallgrind(t *testing.T) {
 	}
 	s, run = imported(t, "pprof/pprof.cpu.callgrind")
 	golden(t, read(t, s, run, calltree.Options{}), 1.12, 1e-9, map[string][2]float64{"line1000": {1.1, 1.1}, "line3000": {0, 1.12}})
+}
+
+// A profile of our own: main (1 s itself) calls solve (2 s itself) and write
+// (0.5 s); dot (3 s) is called 3 times by solve and once by write, so that gprof
+// gives solve 3/4 of it, 2.25 s, and write 0.75 s.
+const gprof = `Flat profile:
+
+Each sample counts as 0.01 seconds.
+  %   cumulative   self              self     total
+ time   seconds   seconds    calls   s/call   s/call  name
+ 46.15      3.00     3.00        4     0.75     0.75  dot
+ 30.77      5.00     2.00        1     2.00     4.25  solve
+ 15.38      6.00     1.00                             main
+  7.69      6.50     0.50        1     0.50     1.25  write
+
+			Call graph
+
+
+granularity: each sample hit covers 4 byte(s) for 0.15% of 6.50 seconds
+
+index % time    self  children    called     name
+                                                 <spontaneous>
+[1]    100.0    1.00    5.50                 main [1]
+                2.00    2.25       1/1           solve [2]
+                0.50    0.75       1/1           write [4]
+-----------------------------------------------
+                2.00    2.25       1/1           main [1]
+[2]     65.4    2.00    2.25       1         solve [2]
+                2.25    0.00       3/4           dot [3]
+-----------------------------------------------
+                0.75    0.00       1/4           write [4]
+                2.25    0.00       3/4           solve [2]
+[3]     46.2    3.00    0.00       4         dot [3]
+-----------------------------------------------
+                0.50    0.75       1/1           main [1]
+[4]     19.2    0.50    0.75       1         write [4]
+                0.75    0.00       1/4           dot [3]
+-----------------------------------------------
+
+Index by function name
+
+   [3] dot                     [1] main                    [2] solve                   [4] write
+`
+
+func TestGraphOfGprof(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gprof.txt")
+	if err := os.WriteFile(path, []byte(gprof), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := datasets.Open(filepath.Join(t.TempDir(), "s.duckdb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sum, err := collectors.ImportFile(context.Background(), s, path, collectors.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := read(t, s, sum.Run(), calltree.Options{})
+	golden(t, tr, 6.5, 1e-9, map[string][2]float64{"main": {1, 6.5}, "solve": {2, 4.25}, "write": {0.5, 1.25}, "dot": {3, 3}})
+	for _, n := range tr.Find(calltree.Named("dot")) {
+		if want := map[string]float64{"solve": 2.25, "write": 0.75}[n.Parent().Name]; math.Abs(tr.Inclusive(n).V-want) > 1e-9 {
+			t.Errorf("dot called by %s: %v, want %g", n.Parent().Name, tr.Inclusive(n), want)
+		}
+	}
+	if !strings.Contains(tr.String(), "an estimate") {
+		t.Errorf("the tree does not say that it is an estimate:\n%s", tr)
+	}
 }
 
 // Kernels pass beside the host: they are another tree.

@@ -37,7 +37,7 @@ const opened = 0.05
 func (t *Tree) HTML() string {
 	e := display.Escape
 	shown := t.largestNodes(htmlNodes)
-	hottest := 0.0
+	share, hottest := t.shares(), 0.0
 	for n := range shown {
 		hottest = math.Max(hottest, t.Exclusive(n).V)
 	}
@@ -48,7 +48,7 @@ func (t *Tree) HTML() string {
 	}
 	values := func(n *Node, depth int) {
 		in, ex := t.Inclusive(n), t.Exclusive(n)
-		fmt.Fprintf(&b, `<span class="n">%s</span><span class="n p">%s</span><span class="n">%s</span><span class="bar">`, e(t.quantity(in)), tabular.Percent(t.Share(in)), e(t.quantity(ex)))
+		fmt.Fprintf(&b, `<span class="n">%s</span><span class="n p">%s</span><span class="n">%s</span><span class="bar">`, e(t.quantity(in)), tabular.Percent(share(in)), e(t.quantity(ex)))
 		if ex.V > 0 && hottest > 0 {
 			fmt.Fprintf(&b, `<i style="width:%.1f%%"></i>`, 100*ex.V/hottest)
 		}
@@ -72,7 +72,7 @@ func (t *Tree) HTML() string {
 				continue
 			}
 			open := ""
-			if t.Share(t.Inclusive(n)) >= opened || depth == 0 && len(ns) == 1 {
+			if share(t.Inclusive(n)) >= opened || depth == 0 && len(ns) == 1 {
 				open = " open"
 			}
 			b.WriteString(`<details` + open + `><summary>`)
@@ -84,7 +84,7 @@ func (t *Tree) HTML() string {
 		if len(rest) > 0 {
 			below := Tree{Roots: rest, Metrics: t.Metrics, main: t.main}
 			fmt.Fprintf(&b, `<div class="leaf faint"><span class="n">%s</span><span class="n p">%s</span><span class="n"></span><span class="bar"></span><span class="name" style="margin-left:%.1fem">%s not shown</span></div>`,
-				e(t.quantity(below.Total())), tabular.Percent(t.Share(below.Total())), 0.9*float64(min(depth, 60)), count(below.Len(), "more node"))
+				e(t.quantity(below.Total())), tabular.Percent(share(below.Total())), 0.9*float64(min(depth, 60)), count(below.Len(), "more node"))
 		}
 	}
 	visit(t.Roots, 0)

@@ -20,7 +20,8 @@ const (
 	// a value at a node did not go there. Nodes add up as with Sum.
 	Mean = "mean"
 	// Max is the largest value of any rank, for each node and for exclusive and
-	// inclusive values apart: nodes do not add up.
+	// inclusive values apart. Nodes do not add up, and sums of exclusive values
+	// (Flatten, Filter, Hide, Invert) are of no rank: a note says so.
 	Max = "max"
 )
 
@@ -89,6 +90,9 @@ func fromStore(ctx context.Context, s *datasets.Store, run int64, opt Options) (
 	}
 	if err := places(ctx, s, run, nodes); err != nil {
 		return nil, err
+	}
+	if opt.Over == Max && !opt.Rank.Valid {
+		t.Notes = append(t.Notes, "values are the largest of any rank or thread, node by node: their sums are those of none")
 	}
 	timed := false
 	if err := each(ctx, s, func([]any) { timed = true }, `SELECT 1 FROM launch WHERE run_id = ? AND start_ns IS NOT NULL LIMIT 1`, run); err != nil {

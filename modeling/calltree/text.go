@@ -8,9 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/go-gota/gota/dataframe"
-	"github.com/go-gota/gota/series"
-
 	"github.com/rooflab/rooflab/modeling/tabular"
 )
 
@@ -32,8 +29,8 @@ const (
 func (t *Tree) String() string { return t.Text(TextOptions{}) }
 
 // Text is the tree as text, a node a line: the inclusive value with its share
-// of the total, the exclusive value with a bar for its share, and the name
-// below its caller's.
+// of the total, the exclusive value with a bar for it, and the name below its
+// caller's.
 func (t *Tree) Text(opt TextOptions) string {
 	if opt.Nodes <= 0 {
 		opt.Nodes = textNodes
@@ -41,7 +38,7 @@ func (t *Tree) Text(opt TextOptions) string {
 	var b strings.Builder
 	b.WriteString(t.title() + "\n")
 	shown := t.largestNodes(opt.Nodes)
-	hottest := 0.0
+	share, hottest := t.shares(), 0.0
 	for n := range shown {
 		hottest = math.Max(hottest, t.Exclusive(n).V)
 	}
@@ -59,7 +56,7 @@ func (t *Tree) Text(opt TextOptions) string {
 			heat = ansi(ex.V, hottest)
 			bar = heat + bar + reset
 		}
-		fmt.Fprintf(&b, "%11s %8s %11s  %s  %s", t.quantity(in), tabular.Percent(t.Share(in)), t.quantity(ex), bar, indent)
+		fmt.Fprintf(&b, "%11s %8s %11s  %s  %s", t.quantity(in), tabular.Percent(share(in)), t.quantity(ex), bar, indent)
 		if heat != "" {
 			b.WriteString(heat + n.label(100) + reset)
 		} else {
@@ -223,68 +220,22 @@ func clean(name string, limit int) string {
 
 func joinPath(names []string) string { return strings.Join(names, " > ") }
 
-// Frame is the tree as a dataframe, a row per node in the tree's order: node
-// and parent (numbers from 0, parent NA for a root), depth, name, raw, kind,
-// module, file, line, count, run_id and region_id of the first region, then for each metric two
-// columns named as Hatchet does: "METRIC" (exclusive) and "METRIC (inc)".
-func (t *Tree) Frame() (dataframe.DataFrame, error) {
-	names := []string{"node", "parent", "depth", "name", "raw", "kind", "module", "file", "line", "count", "run_id", "region_id"}
-	types := []series.Type{series.Int, series.Int, series.Int, series.String, series.String, series.String, series.String, series.String, series.Int, series.Int, series.Int, series.Int}
-	for _, m := range t.Metrics {
-		names, types = append(names, m.Name, m.Name+" (inc)"), append(types, series.Float, series.Float)
+// label is the name to show, printable: a path in it is cut to its end.
+func (n *Node) label(limit int) string {
+	name := n.Name
+	if short := base(n.File); short != n.File {
+		name = strings.ReplaceAll(name, n.File, short)
 	}
-	cols := make([][]any, len(names))
-	for i := range cols {
-		cols[i] = []any{}
-	}
-	type place struct{ number, depth int }
-	at := map[*Node]place{}
-	for n := range t.All() {
-		p := place{number: len(at)}
-		row := []any{p.number, nil, 0, n.Name, n.Raw, n.Kind, text(n.Module), text(n.File), number(n.Line), number(int64(n.Launches)), nil, nil}
-		if up, ok := at[n.parent]; ok {
-			p.depth = up.depth + 1
-			row[1], row[2] = up.number, p.depth
-		}
-		if len(n.Regions) > 0 {
-			row[10], row[11] = int(n.Regions[0].Run), int(n.Regions[0].ID)
-		}
-		at[n] = p
-		for _, v := range n.Values {
-			row = append(row, value(v.Exclusive.V, v.Exclusive.Valid), value(v.Inclusive.V, v.Inclusive.Valid))
-		}
-		for i, v := range row {
-			cols[i] = append(cols[i], v)
-		}
-	}
-	ss := make([]series.Series, len(cols))
-	for i := range cols {
-		ss[i] = series.New(cols[i], types[i], names[i])
-	}
-	df := dataframe.New(ss...)
-	if df.Err != nil {
-		return df, fmt.Errorf("call tree as a dataframe: %w", df.Err)
-	}
-	return df, nil
+	return clean(name, limit)
 }
 
-func text(s string) any {
-	if s == "" {
-		return nil
+// where is a node's place in the source, "" where it is not known.
+func (n *Node) where() string {
+	switch {
+	case n.File == "" || strings.HasPrefix(n.File, "<"): // "<unknown file>"
+		return ""
+	case n.Line > 0:
+		return fmt.Sprintf("%s:%d", clean(n.File, 200), n.Line)
 	}
-	return s
-}
-
-func number(n int64) any {
-	if n == 0 {
-		return nil
-	}
-	return int(n)
-}
-
-func value(v float64, ok bool) any {
-	if !ok {
-		return nil
-	}
-	return v
+	return clean(n.File, 200)
 }
