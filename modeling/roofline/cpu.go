@@ -168,12 +168,17 @@ func (c cpu) flop(p Precision) Quantity {
 	default:
 		return missing("no counter of the processor gives it")
 	}
+	if c.simulated() {
+		if q := c.get(estimatedFlop[p]); q.OK {
+			return known(q.Value, estimate+"flop of the lines of the IR x their executions under Valgrind")
+		}
+		return missing("a simulation counts no flop, and the store has no IR of this function whose lines were executed: rooflab collect llvm --source FILE, rooflab collect valgrind --instructions")
+	}
 	if q := c.get("fp_" + short + "_scale_ops_spec"); q.Value > 0 {
 		return c.arm(short)
 	}
 	ways := []Quantity{
 		c.mixed(p, product(c.first(short+" [mflop/s]", short+" mflop/s"), c.time())),
-		c.intel(word, lanes),
 		c.all(1, "fp_ret_sse_avx_ops_"+short+"_add_sub_flops", "fp_ret_sse_avx_ops_"+short+"_mult_flops", "fp_ret_sse_avx_ops_"+short+"_div_flops", "fp_ret_sse_avx_ops_"+short+"_mult_add_flops"),
 		c.get("retired_sse_avx_flops_" + word + "_all"),
 		c.get("papi_" + short + "_ops"),
@@ -191,14 +196,7 @@ func (c cpu) flop(p Precision) Quantity {
 			}
 		}
 	}
-	if c.simulated() {
-		q := c.get(estimatedFlop[p])
-		if q.OK {
-			return known(q.Value, estimate+"flop of the lines of the IR x their executions under Valgrind")
-		}
-		return missing("a simulation counts no flop, and the store has no IR of this function whose lines were executed: rooflab collect llvm --source FILE, rooflab collect valgrind --instructions")
-	}
-	return best(append([]Quantity{c.intel(word, lanes)}, ways...)...) // what is missing is said of Intel's names
+	return best(append([]Quantity{c.intel(word, lanes)}, ways...)...) // where none is known, Intel's events are named
 }
 
 // mixed marks LIKWID's rate where the event behind it counts all precisions:
@@ -221,10 +219,8 @@ func (c cpu) intel(word string, lanes float64) Quantity {
 	q := plus(plus(c.get(e+"scalar_"+word), times(2*lanes, c.get(e+"128b_packed_"+word))), times(4*lanes, c.get(e+"256b_packed_"+word)))
 	if wide := times(8*lanes, c.get(e+"512b_packed_"+word)); q.OK && wide.OK {
 		return plus(q, wide)
-	} else if q.OK {
-		q.From += " (512-bit instructions were not counted)"
 	}
-	return q
+	return q // remarks says so
 }
 
 // older is Sandy Bridge's and Ivy Bridge's.
@@ -241,8 +237,7 @@ func (c cpu) arm(short string) Quantity {
 		return missing(scale.From + " counts SVE operations per 128 bits of a vector length that is not known")
 	}
 	if fixed.OK && !scale.OK {
-		fixed.From += " (SVE was not counted)"
-		return fixed
+		return fixed // remarks says so
 	}
 	return plus(fixed, scale)
 }
@@ -261,7 +256,7 @@ func (c cpu) bytes(l Level) Quantity {
 		return asking(best(append(volume("memory"),
 			c.all(line, "cas_count_rd", "cas_count_wr"), c.all(1, "cas_count_read [byte]", "cas_count_write [byte]"), c.all(1, "unc_m_cas_count_rd [byte]", "unc_m_cas_count_wr [byte]"),
 			c.all(line, "cas_count_read", "cas_count_write"), c.all(line, "unc_m_cas_count_rd", "unc_m_cas_count_wr"),
-			c.atLeast("papi_l3_tcm"), c.atLeast("llc_load_misses", "llc_store_misses"), c.atLeast("longest_lat_cache_miss"), c.atLeast("cache_misses"))...),
+			c.atLeast("papi_l3_tcm"), c.atLeast("llc_load_misses", "llc_store_misses"), c.atLeast("llc_load_misses"), c.atLeast("longest_lat_cache_miss"), c.atLeast("cache_misses"))...),
 			"CAS_COUNT_RD and CAS_COUNT_WR (LIKWID, group MEM), uncore_imc/cas_count_read/ and /cas_count_write/ (perf), PAPI_L3_TCM or another count of the last cache's misses")
 	case L3:
 		return asking(best(append(volume("l3"), c.all(line, "l2_lines_in_all", "l2_trans_l2_wb"), c.atLeast("l2_lines_in_all"), c.atLeast("papi_l2_tcm"))...),
@@ -303,7 +298,21 @@ func (cpu) uncounted() []string { return nil }
 
 func (c cpu) remarks() []string {
 	var out []string
-	if c.names["samples"] != nil {
+	has := func(plain string) bool { return c.names[plain] != nil }
+	for _, word := range []string{"double", "single"} {
+		if has("fp_arith_inst_retired_scalar_"+word) && !has("fp_arith_inst_retired_512b_packed_"+word) {
+			out = append(out, "512-bit instructions ("+word+") were not counted: right on processors without AVX-512")
+		}
+	}
+	for _, arm := range []string{"fp_dp", "fp_sp", "fp"} {
+		if has(arm+"_fixed_ops_spec") && !has(arm+"_scale_ops_spec") {
+			out = append(out, "SVE instructions were not counted ("+arm+"_scale_ops_spec): right on processors without SVE")
+		}
+	}
+	if has("cas_count_rd") || has("unc_m_cas_count_rd") || has("cas_count_read [byte]") || has("memory data volume [gbytes]") {
+		out = append(out, "DRAM traffic is that of the whole socket, whoever caused it: memory controllers do not tell")
+	}
+	if has("samples") {
 		out = append(out, "counts are of samples, each of which stands for a period of its event")
 	}
 	if run, ok := c.counters[plainName(wallRunFact)]; ok {

@@ -167,11 +167,12 @@ func TestEstimateOfAVectorisedLoop(t *testing.T) {
 }
 
 // A run that timed the function gives the simulation its time, and the result a
-// rate: 200000 flop in 1 ms. Inclusive times serve functions that call none.
+// rate: 15000 lines in 1 ms. Inclusive times serve functions that call none, and
+// a run of another command is another measurement.
 func TestATimedRunGivesASimulationItsTime(t *testing.T) {
 	simulation := func(calls bool) []datasets.Record {
 		rs := []datasets.Record{
-			&datasets.Run{ID: 1, Tool: "callgrind", Format: "callgrind", Status: datasets.RunOK},
+			&datasets.Run{ID: 1, Tool: "callgrind", Format: "callgrind", Status: datasets.RunOK, Command: "./a 100"},
 			&datasets.Region{ID: 1, Run: 1, Kind: datasets.KindFunction, Raw: "triad", Short: "triad"},
 			&datasets.Launch{ID: 1, Run: 1, Region: 1},
 		}
@@ -183,19 +184,21 @@ func TestATimedRunGivesASimulationItsTime(t *testing.T) {
 		}
 		return rs
 	}
-	timed := func(inclusive bool) []datasets.Record {
+	timed := func(inclusive bool, command string) []datasets.Record {
 		return []datasets.Record{
-			&datasets.Run{ID: 1, Tool: "caliper", Format: "x", Status: datasets.RunOK, TimeMetric: "time.duration", TimeInclusive: inclusive},
+			&datasets.Run{ID: 1, Tool: "caliper", Format: "x", Status: datasets.RunOK, TimeMetric: "time.duration", TimeInclusive: inclusive, Command: command},
 			&datasets.Region{ID: 1, Run: 1, Kind: datasets.KindFunction, Raw: "triad", Short: "triad"},
 			&datasets.Counter{Run: 1, Region: 1, Metric: "time.duration", Value: datasets.Some(1e-3), Unit: "s", Status: datasets.StatusOK},
 		}
 	}
 	for _, c := range []struct {
-		calls, inclusive, want bool
-	}{{false, true, true}, {true, false, true}, {true, true, false}} {
+		calls, inclusive bool
+		command          string
+		want             bool
+	}{{false, true, "", true}, {false, true, "./a 100", true}, {true, false, "", true}, {true, true, "", false}, {false, true, "./a 200", false}} {
 		s := emptyStore(t)
 		put(t, s, "a", simulation(c.calls)...)
-		put(t, s, "b", timed(c.inclusive)...)
+		put(t, s, "b", timed(c.inclusive, c.command)...)
 		var r roofline.Result
 		for _, x := range resultsOf(t, s, roofline.Options{})["triad"] {
 			if x.Traffic[roofline.DRAM].Bytes.OK {

@@ -156,8 +156,10 @@ func addEstimates(ctx context.Context, s *datasets.Store, ms []datasets.Measurem
 			JOIN region g ON g.id = c.region_id JOIN run r ON r.id = g.run_id
 			WHERE r.tool IN ('callgrind', 'cachegrind') AND p.reason IN ('Ir', 'Dr', 'Dw') AND c.line IS NOT NULL
 			AND g.raw IN (SELECT i.raw FROM region i JOIN run t ON t.id = i.run_id WHERE t.format = 'llvm-ir')`, func(v []any) {
-			launch, n := v[0].(int64), float64(v[5].(int64))
-			if at[launch] == nil {
+			launch, _ := v[0].(int64)
+			samples, ok := v[5].(int64)
+			n := float64(samples)
+			if !ok || at[launch] == nil {
 				return
 			}
 			if counts[launch] == nil {
@@ -240,31 +242,49 @@ func estimateFunction(m *datasets.Measurement, lines map[where][]block, counts m
 	}
 }
 
-// addWallTimes adds the time that another run measured of the same function.
+// addWallTimes adds the time that another run measured of the same function,
+// under the same command where both runs know theirs: the last such run's.
 // Valgrind's costs are those of the function itself: an inclusive time serves
 // for functions that call none.
 func addWallTimes(ctx context.Context, s *datasets.Store, at map[int64]*datasets.Measurement) error {
 	type timed struct {
 		run       int64
+		command   string
 		time      float64
 		inclusive bool
 	}
-	found := map[string]timed{}
-	err := each(ctx, s, `SELECT r.id, g.raw, coalesce(r.time_inclusive, true), sum(c.value) FROM counter c JOIN region g ON g.id = c.region_id JOIN run r ON r.id = g.run_id
+	found, commands := map[string][]timed{}, map[int64]string{}
+	err := each(ctx, s, `SELECT r.id, g.raw, r.command, coalesce(r.time_inclusive, true), sum(c.value) FROM counter c JOIN region g ON g.id = c.region_id JOIN run r ON r.id = g.run_id
 		WHERE c.metric = r.time_metric AND c.unit = 's' AND c.instance IS NULL AND r.tool NOT IN ('callgrind', 'cachegrind') GROUP BY ALL ORDER BY r.id`, func(v []any) {
-		t, ok := v[3].(float64)
-		if ok && t > 0 {
-			found[v[1].(string)] = timed{v[0].(int64), t, v[2].(bool)}
+		t := timed{}
+		t.run, _ = v[0].(int64)
+		name, _ := v[1].(string)
+		t.command, _ = v[2].(string)
+		t.inclusive, _ = v[3].(bool)
+		if t.time, _ = v[4].(float64); t.time > 0 {
+			found[name] = append(found[name], t)
 		}
 	})
 	if err != nil {
 		return err
 	}
+	err = each(ctx, s, `SELECT id, command FROM run WHERE tool IN ('callgrind', 'cachegrind') AND command IS NOT NULL`, func(v []any) {
+		id, _ := v[0].(int64)
+		commands[id], _ = v[1].(string)
+	})
+	if err != nil {
+		return err
+	}
 	for _, m := range at {
-		t, ok := found[m.Name]
-		if leaf := m.Counter("calls.to") == nil; ok && (leaf || !t.inclusive) {
-			add(m, wallFact, t.time)
-			add(m, wallRunFact, float64(t.run))
+		leaf := m.Counter("calls.to") == nil
+		ts := found[m.Name]
+		for i := len(ts) - 1; i >= 0; i-- {
+			same := ts[i].command == "" || commands[m.Run] == "" || ts[i].command == commands[m.Run]
+			if same && (leaf || !ts[i].inclusive) {
+				add(m, wallFact, ts[i].time)
+				add(m, wallRunFact, float64(ts[i].run))
+				break
+			}
 		}
 	}
 	return nil

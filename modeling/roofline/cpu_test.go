@@ -204,8 +204,9 @@ func TestProcessorEvents(t *testing.T) {
 		{"Valgrind's first level", map[string]float64{"Ir": 100, "Dr": 50, "Dw": 25, "D1mr": 8, "D1mw": 4, "DLmr": 2, "DLmw": 1}, at(roofline.L2), 768, true, "simulated"},
 		{"Valgrind's accesses", map[string]float64{"Ir": 100, "Dr": 50, "Dw": 25}, at(roofline.L1), 600, true, "8 bytes"},
 	} {
-		got := c.of(analyse(c.metrics))
-		if !within(got, c.want, 1e-12) || got.Estimate() != c.estimate || !strings.Contains(got.From, c.says) {
+		r := analyse(c.metrics)
+		got := c.of(r)
+		if !within(got, c.want, 1e-12) || got.Estimate() != c.estimate || !strings.Contains(got.From+strings.Join(r.Notes, " "), c.says) {
 			t.Errorf("%s: %v, want %g; from %q", c.name, got, c.want, got.From)
 		}
 	}
