@@ -43,6 +43,7 @@ type reader struct {
 	regions map[int64]region
 	owners  map[owner]int // index of Timeline.Devices
 	groups  []int64       // by index of Timeline.Devices
+	works   []int64       // rows, by index of Timeline.Devices
 	host    int64         // rows of the host that were traced
 	untimed int           // work without start or duration, of no device that has times
 	apart   bool          // no two of the runs overlap in time
@@ -128,26 +129,38 @@ func common(parts []string) string {
 		FROM launch l JOIN part p ON p.run_id = l.run_id JOIN kind k ON k.id = l.region_id LEFT JOIN agent n ON n.launch_id = l.id) `
 }
 
-// joined are the tables that join work with the call that launched it: by
-// CUPTI's correlation id, which is the tool id in Nsight Systems' exports and
-// an attribute in Kineto's traces, and by rocprofv3's. Several pieces of work of one
-// call (a graph's) are all joined with it.
-const joined = `, key AS (
-		SELECT i.id, i.part, i.pid, i.class, i.start_ns, i.dur, i.region_id, i.tool_id AS corr FROM item i
-		WHERE i.tool_id <> '0' AND (i.tool = 'nsys' OR i.tool = 'rocprof' AND i.class > 2)
+// joined are the tables of one slab of time, which join work with the call that
+// launched it: by CUPTI's correlation id, which is the tool id in Nsight Systems'
+// exports and an attribute in Kineto's traces, and by rocprofv3's. Several pieces
+// of work of one call (a graph's) are all joined with it. Calls are looked for
+// in the whole recording, for work may wait long; all else is of the slab's size.
+const joined = `, slab AS MATERIALIZED (SELECT * FROM item i WHERE %s),
+	work AS MATERIALIZED (
+		SELECT i.id, i.part, i.pid, i.tool_id AS corr FROM slab i
+		WHERE i.class < 10 AND i.tool_id <> '0' AND (i.tool = 'nsys' OR i.tool = 'rocprof' AND i.class > 2)
 		UNION ALL
-		SELECT i.id, i.part, i.pid, i.class, i.start_ns, i.dur, i.region_id, a.value AS corr
-		FROM item i JOIN attribute a ON a.launch_id = i.id AND a.run_id = i.run_id
-		WHERE a.name IN ('correlation', 'Correlation_Id') AND a.value <> '0' AND i.tool <> 'nsys'),
-	api AS (SELECT part, pid, corr, min(start_ns) AS start_ns, arg_min(dur, start_ns) AS dur, arg_min(region_id, start_ns) AS region_id
-		FROM key WHERE class BETWEEN 12 AND 15 AND start_ns IS NOT NULL AND dur IS NOT NULL GROUP BY ALL),
+		SELECT i.id, i.part, i.pid, a.value AS corr FROM attribute a JOIN slab i ON a.launch_id = i.id AND a.run_id = i.run_id
+		WHERE i.class < 10 AND a.name IN ('correlation', 'Correlation_Id') AND a.value <> '0' AND i.tool <> 'nsys'),
+	named AS MATERIALIZED (SELECT a.launch_id, a.value AS corr FROM attribute a JOIN part p ON p.run_id = a.run_id
+		WHERE a.name IN ('correlation', 'Correlation_Id') AND a.launch_id IS NOT NULL AND p.tool <> 'nsys' AND a.value IN (SELECT corr FROM work)),
+	api AS (SELECT part, pid, corr, min(start_ns) AS start_ns, arg_min(dur, start_ns) AS dur, arg_min(region_id, start_ns) AS region_id FROM (
+			SELECT i.part, i.pid, i.tool_id AS corr, i.start_ns, i.dur, i.region_id FROM item i
+			WHERE i.class BETWEEN 12 AND 15 AND i.tool IN ('nsys', 'rocprof') AND i.tool_id IN (SELECT corr FROM work)
+			UNION ALL
+			SELECT i.part, i.pid, n.corr, i.start_ns, i.dur, i.region_id FROM named n JOIN item i ON i.id = n.launch_id WHERE i.class BETWEEN 12 AND 15)
+		WHERE start_ns IS NOT NULL AND dur IS NOT NULL GROUP BY ALL),
 	call AS (SELECT k.id, min(a.start_ns) AS start_ns, arg_min(a.dur, a.start_ns) AS dur, arg_min(a.region_id, a.start_ns) AS region_id
-		FROM key k JOIN api a ON a.part = k.part AND a.corr = k.corr AND (a.pid = k.pid OR a.pid IS NULL OR k.pid IS NULL)
-		WHERE k.class < 10 GROUP BY ALL),
-	size AS (SELECT c.launch_id, any_value(c.value) AS bytes FROM counter c JOIN part p ON p.run_id = c.run_id
-		WHERE c.metric = 'bytes' AND c.launch_id IS NOT NULL GROUP BY ALL),
-	paged AS (SELECT DISTINCT a.launch_id FROM attribute a JOIN part p ON p.run_id = a.run_id
-		WHERE a.name IN ('srcKind', 'dstKind') AND a.value = 'Pageable' AND a.launch_id IS NOT NULL) `
+		FROM work k JOIN api a ON a.part = k.part AND a.corr = k.corr AND (a.pid = k.pid OR a.pid IS NULL OR k.pid IS NULL) GROUP BY ALL),
+	copied AS MATERIALIZED (SELECT id FROM slab WHERE class BETWEEN 3 AND 9),
+	size AS (SELECT c.launch_id, any_value(c.value) AS bytes FROM counter c WHERE c.metric = 'bytes' AND c.launch_id IN (SELECT id FROM copied) GROUP BY ALL),
+	paged AS (SELECT DISTINCT a.launch_id FROM attribute a WHERE a.name IN ('srcKind', 'dstKind') AND a.value = 'Pageable' AND a.launch_id IN (SELECT id FROM copied))
+	SELECT i.id, i.run_id, i.part, i.rank, i.pid, i.device, i.region_id, i.class, i.context, i.stream, i.start_ns, i.dur,
+		c.start_ns, c.dur, c.region_id, s.bytes, g.launch_id IS NOT NULL
+	FROM slab i LEFT JOIN call c ON c.id = i.id LEFT JOIN size s ON s.launch_id = i.id LEFT JOIN paged g ON g.launch_id = i.id
+	ORDER BY i.start_ns, i.id`
+
+// slabRows is about how many rows a slab of time has.
+const slabRows = 500_000
 
 // kinds reads the names of what matters.
 func (r *reader) kinds() error {
@@ -204,10 +217,11 @@ func (r *reader) devices() error {
 		if at < 0 {
 			at = len(mains)
 			mains = append(mains, f.owner)
-			r.groups = append(r.groups, f.group)
+			r.groups, r.works = append(r.groups, f.group), append(r.works, 0)
 			r.t.Devices = append(r.t.Devices, Device{ID: ID{f.run, f.rank, f.pid, f.device}, HostIdle: map[Class]time.Duration{}, Waits: map[Wait]Tally{}})
 		}
 		r.owners[f.owner] = at
+		r.works[at] += int64(f.works)
 		d := &r.t.Devices[at]
 		if f.from.Valid && f.to.Valid {
 			if d.From == 0 && d.To == 0 {
@@ -255,30 +269,82 @@ func (r *reader) work(v []any) Work {
 		Stream: maybe(v[9]), Start: whole(v[10]), Dur: maybe(v[11])}
 }
 
-// sweep passes over all rows in the order of their starts.
+// slabs are the ends of consecutive times of about slabRows rows each. Where
+// they are is no matter: it changes nothing but memory and time.
+func (r *reader) slabs() ([]int64, error) {
+	total := r.host
+	for i := range r.t.Devices {
+		total += r.works[i]
+	}
+	n := total / slabRows
+	if n == 0 {
+		return nil, nil
+	}
+	var at []string
+	for i := int64(1); i <= n; i++ {
+		at = append(at, fmt.Sprint(float64(i)/float64(n+1)))
+	}
+	var ends []int64
+	err := r.each(`SELECT DISTINCT unnest(approx_quantile(start_ns, [`+strings.Join(at, ", ")+`])) AS q FROM item i WHERE `+r.window()+` ORDER BY q`, func(v []any) error {
+		if q := maybe(v[0]); q.Valid {
+			ends = append(ends, q.V)
+		}
+		return nil
+	})
+	return ends, err
+}
+
+// sweep passes over all rows in the order of their starts, slab by slab.
 func (r *reader) sweep() error {
 	sweeps := make([]*sweep, len(r.t.Devices))
 	for i := range r.t.Devices {
 		sweeps[i] = newSweep(&r.t.Devices[i], r.t.Options)
 	}
-	last := int64(0)
-	err := r.each(joined+`SELECT i.id, i.run_id, i.part, i.rank, i.pid, i.device, i.region_id, i.class, i.context, i.stream, i.start_ns, i.dur,
-		c.start_ns, c.dur, c.region_id, s.bytes, g.launch_id IS NOT NULL
-		FROM item i LEFT JOIN call c ON c.id = i.id LEFT JOIN size s ON s.launch_id = i.id AND i.class BETWEEN 3 AND 9 LEFT JOIN paged g ON g.launch_id = i.id
-		WHERE `+r.window()+` ORDER BY i.start_ns, i.id`, func(v []any) error {
-		if id := whole(v[0]); id == last {
-			return nil
-		} else {
-			last = id
+	ends, err := r.slabs()
+	if err != nil {
+		return err
+	}
+	for i := range len(ends) + 1 {
+		cond := r.window()
+		if i > 0 {
+			cond += fmt.Sprintf(" AND i.start_ns >= %d", ends[i-1])
 		}
+		if i < len(ends) {
+			cond += fmt.Sprintf(" AND i.start_ns < %d", ends[i])
+		}
+		if err := r.slab(sweeps, cond); err != nil {
+			return err
+		}
+	}
+	// What has no start comes last.
+	if err := r.slab(sweeps, "i.start_ns IS NULL"); err != nil {
+		return err
+	}
+	for _, s := range sweeps {
+		s.finish(r.host > 0)
+	}
+	r.prune()
+	return nil
+}
+
+// slab passes over the rows of one slab.
+func (r *reader) slab(sweeps []*sweep, cond string) error {
+	last := int64(0)
+	return r.each(fmt.Sprintf(joined, cond), func(v []any) error {
+		id := whole(v[0])
+		if id == last {
+			return nil
+		}
+		last = id
 		class := Class(whole(v[7])) //nolint:gosec // the query's own numbers
 		start, dur := maybe(v[10]), maybe(v[11])
 		if class.IsHost() {
 			if start.Valid && dur.V > 0 {
 				group, pid := whole(v[2]), maybe(v[4])
+				a := Activity{Row: observe.Row{Run: whole(v[1]), Region: whole(v[6]), Launch: id, Metric: observe.Duration}, Name: r.regions[whole(v[6])].name, Class: class}
 				for i, s := range sweeps {
 					if r.groups[i] == group && (!pid.Valid || !s.d.PID.Valid || pid == s.d.PID) {
-						s.hostRow(class, start.V, start.V+dur.V)
+						s.hostRow(a, start.V, start.V+dur.V)
 					}
 				}
 			}
@@ -286,7 +352,7 @@ func (r *reader) sweep() error {
 		}
 		i, ok := r.owners[owner{whole(v[2]), maybe(v[3]), maybe(v[4]), maybe(v[5])}]
 		if !ok {
-			return fmt.Errorf("launch %d of run %d appeared while its timeline was read: read it again when the import has ended", whole(v[0]), whole(v[1]))
+			return fmt.Errorf("launch %d of run %d appeared while its timeline was read: read it again when the import has ended", id, whole(v[1]))
 		}
 		e := event{work: r.work(v), context: maybe(v[8]), started: start.Valid}
 		if c := maybe(v[12]); c.Valid {
@@ -297,14 +363,6 @@ func (r *reader) sweep() error {
 		sweeps[i].add(e)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	for _, s := range sweeps {
-		s.finish(r.host > 0)
-	}
-	r.prune()
-	return nil
 }
 
 // prune removes devices without any time.
@@ -333,65 +391,16 @@ func (r *reader) prune() {
 	r.t.owners, r.t.with = r.owners, r.with
 }
 
-// window is the condition of rows i that reach into the options' window, and
-// of those of which that is unknown.
+// window is the condition of rows i that reach into the options' window.
 func (r *reader) window() string {
-	cond := "TRUE"
+	cond := "i.start_ns IS NOT NULL"
 	if o := r.t.Options.From; o.Valid {
-		cond += fmt.Sprintf(" AND (i.start_ns IS NULL OR i.start_ns >= %d OR i.start_ns + i.dur > %d)", o.V, o.V)
+		cond += fmt.Sprintf(" AND (i.start_ns >= %d OR i.start_ns + i.dur > %d)", o.V, o.V)
 	}
 	if o := r.t.Options.To; o.Valid {
-		cond += fmt.Sprintf(" AND (i.start_ns IS NULL OR i.start_ns < %d)", o.V)
+		cond += fmt.Sprintf(" AND i.start_ns < %d", o.V)
 	}
 	return cond
-}
-
-// hosts finds out what the host did during the gaps that are kept.
-func (r *reader) hosts() error {
-	if r.host == 0 {
-		return nil
-	}
-	var gaps []*Gap
-	var values []string
-	for i := range r.t.Devices {
-		d := &r.t.Devices[i]
-		pid := "NULL::BIGINT"
-		if d.PID.Valid {
-			pid = fmt.Sprintf("%d::BIGINT", d.PID.V)
-		}
-		for j := range d.Longest {
-			g := &d.Longest[j]
-			values = append(values, fmt.Sprintf("(%d, %d::BIGINT, %s, %d::BIGINT, %d::BIGINT)", len(gaps), r.groups[i], pid, g.From, g.To))
-			gaps = append(gaps, g)
-		}
-	}
-	if len(gaps) == 0 {
-		return nil
-	}
-	kept := map[int64]map[bool]int{}
-	return r.each(`, gap(n, part, pid, f, t) AS (VALUES `+strings.Join(values, ", ")+`),
-		over AS (SELECT q.n, i.region_id, i.class, i.id, i.run_id, i.dur, least(i.start_ns + i.dur, q.t) - greatest(i.start_ns, q.f) AS part
-			FROM gap q JOIN item i ON i.start_ns < q.t AND i.start_ns + i.dur > q.f
-			WHERE i.class > 10 AND i.part = q.part AND (i.pid = q.pid OR i.pid IS NULL OR q.pid IS NULL))
-		SELECT o.n, arg_max(o.region_id, o.part), o.class, CASE WHEN o.class = 11 THEN max(o.part) ELSE sum(o.part)::BIGINT END AS spent,
-			arg_max(o.id, o.part), arg_max(o.run_id, o.part), min(o.dur) AS least
-		FROM over o JOIN region g ON g.id = o.region_id
-		GROUP BY o.n, g.short, o.class ORDER BY o.n, spent DESC, least, g.short`, func(v []any) error {
-		n := whole(v[0])
-		class := Class(whole(v[2])) //nolint:gosec // the query's own numbers
-		if kept[n] == nil {
-			kept[n] = map[bool]int{}
-		}
-		operator := class == HostOperator
-		if most := map[bool]int{true: 1, false: 2}[operator]; kept[n][operator] == most {
-			return nil
-		}
-		kept[n][operator]++
-		g := gaps[n]
-		g.Host = append(g.Host, Activity{Row: observe.Row{Run: whole(v[5]), Region: whole(v[1]), Launch: whole(v[4]), Metric: observe.Duration},
-			Name: r.regions[whole(v[1])].name, Class: class, Time: time.Duration(whole(v[3]))})
-		return nil
-	})
 }
 
 // calls adds up the calls of the host by name.

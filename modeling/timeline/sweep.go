@@ -74,6 +74,7 @@ type sweep struct {
 	calls   histogram
 	latency histogram
 	stretch stretch
+	host    doings
 }
 
 func newSweep(d *Device, o Options) *sweep {
@@ -188,9 +189,12 @@ func (s *sweep) period(a, b int64) {
 }
 
 // hostRow takes a call of the host.
-func (s *sweep) hostRow(class Class, start, end int64) {
+func (s *sweep) hostRow(a Activity, start, end int64) {
 	s.advance(start)
-	s.begin(class, end)
+	s.begin(a.Class, end)
+	if end > s.dry {
+		s.host.add(a, start, end, s.dry)
+	}
 }
 
 // add takes a piece of work. Those with a start come in its order, those
@@ -232,6 +236,7 @@ func (s *sweep) add(e event) {
 	s.begin(w.Class, end)
 	if end > s.dry {
 		s.dry, s.before = end, w
+		s.host.forget(end)
 	}
 }
 
@@ -268,6 +273,7 @@ func (s *sweep) keep(g Gap) {
 	s.lengths[i].Time += g.Time()
 	at, _ := slices.BinarySearchFunc(d.Longest, g, func(a, b Gap) int { return cmp.Or(cmp.Compare(b.Time(), a.Time()), cmp.Compare(a.From, b.From)) })
 	if at < s.o.Gaps {
+		g.Host = s.host.within(g.From, g.To)
 		d.Longest = slices.Insert(d.Longest, at, g)
 		d.Longest = d.Longest[:min(len(d.Longest), s.o.Gaps)]
 	}

@@ -292,7 +292,7 @@ type Timeline struct {
 func Analyse(ctx context.Context, s *datasets.Store, run int64, opt Options) (*Timeline, error) {
 	t := &Timeline{Runs: append([]int64{run}, opt.Beside...), Options: opt.withDefaults()}
 	r := &reader{ctx: ctx, s: s, t: t}
-	for _, step := range []func() error{r.runs, r.kinds, r.devices, r.overlap, r.sweep, r.hosts, r.calls} {
+	for _, step := range []func() error{r.runs, r.kinds, r.devices, r.overlap, r.sweep, r.calls} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("reading the timeline of run %d: %w", run, err)
 		}
