@@ -65,6 +65,7 @@ type Node struct {
 	parent *Node
 	sides  uint8 // of a Comparison
 	at     int   // place in the list of a call graph, from 1
+	more   int   // how many nodes one of KindRest stands for
 }
 
 // KindRest is the kind of a node that stands for nodes too small to be kept.

@@ -274,7 +274,7 @@ func TestUnknownIsNotZeroAndNegativeIsSaid(t *testing.T) {
 		t.Errorf("values %+v", tr)
 	}
 	text := tr.String()
-	for _, want := range []string{"n/a         n/a            c", "time is not known of 2 of 4 nodes"} {
+	for _, want := range []string{"n/a       n/a            c", "time is not known of 2 of 4 nodes"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
@@ -426,7 +426,7 @@ func TestGraphBecomesATree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !near(tr.Total().V, 8) || !near(sum(tr), 8) || !strings.Contains(tr.String(), "1 call that close a cycle are leaves") {
+	if !near(tr.Total().V, 8) || !near(sum(tr), 8) || !strings.Contains(tr.String(), "1 call closing a cycle: leaves") {
 		t.Errorf("\n%s", tr)
 	}
 	for want, g := range map[string][]calltree.Call{"the call from 0 to 7": {call(0, 7, 1)}} {

@@ -68,10 +68,10 @@ func Example() {
 	fmt.Println(len(picture.Frames), "frames")
 	// Output:
 	// cpu-clock of run 1: 5 ms in 3 nodes (sum over ranks, threads and visits)
-	//   inclusive            exclusive
-	//        5 ms  100.0 %        1 ms  ██▊       main
-	//        3 ms   60.0 %        3 ms  ████████  ├─ dot
-	//        1 ms   20.0 %        1 ms  ██▊       └─ write
+	// inclusive          exclusive
+	//      5 ms  100.0 %      1 ms  ██▊       main
+	//      3 ms   60.0 %      3 ms  ████████  ├─ dot
+	//      1 ms   20.0 %      1 ms  ██▊       └─ write
 	// [main dot]
 	// calltree.hot-path The hot path of cpu-clock, main > dot, holds 3 ms, 60.0 % of all; 100.0 % of that is in dot itself. run 1 region 2 cpu-clock
 	// calltree.top-exclusive.1 dot itself takes 3 ms of cpu-clock, 60.0 % of all, at 1 place of the call tree; with what it calls 3 ms (60.0 %). run 1 region 2 cpu-clock

@@ -24,6 +24,9 @@ var (
 // unnamed is the group of nodes for which a Key is "".
 const unnamed = "(unknown)"
 
+// together is the group of nodes of KindRest.
+const together = "(put together)"
+
 // Row is a group of nodes.
 type Row struct {
 	Name      string
@@ -66,6 +69,9 @@ func (t *Tree) Flatten(by Key) Flat {
 			continue
 		}
 		name := cmp.Or(by(it.n), unnamed)
+		if it.n.Kind == KindRest {
+			name = together
+		}
 		i, ok := at[name]
 		if !ok {
 			i = len(f.Rows)

@@ -2,6 +2,7 @@ package calltree
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rooflab/rooflab/datasets"
+	"github.com/rooflab/rooflab/modeling/tabular"
 )
 
 // Function is a function of a call graph.
@@ -26,152 +28,104 @@ type Call struct {
 }
 
 const (
-	graphShare = 1e-4 // of the total: what is below is put together
-	graphNodes = 200_000
+	graphShare = 1e-6 // of the total: what is below is put together
+	graphNodes = 50_000
 )
 
 // FromGraph makes a call tree of a call graph, which does not tell what a
-// function did for which of its callers' callers. It is an estimate: each function
-// is taken to spend its time in the same way whoever calls it, so that of its own
-// value and of its calls a caller gets the part that it has of the function's
-// inclusive value (gprof's assumption: Graham, Kessler and McKusick, "gprof: a call graph execution
-// profiler", 1982, section 4). Inclusive values of functions are their own and those of their
-// calls; what callers do not account for makes a root.
+// function did for which of its callers' callers. It is an estimate: each
+// function is taken to spend its time in the same way whoever calls it, so that
+// of its own value and of its calls a caller gets the part that it has of the
+// function's inclusive value (gprof's assumption: Graham, Kessler and McKusick,
+// "gprof: a call graph execution profiler", 1982, section 4). Inclusive values of
+// functions are their own and those of their calls; what callers do not account
+// for makes a root.
 //
 // A call that closes a cycle is a leaf that has all it took as its own value.
-// Calls below 0.01 % of the total are put together in a node of KindRest.
+// The most expensive calls are followed first; those below a millionth of the
+// total, or beyond 50000 nodes, are put together in nodes of KindRest.
 func FromGraph(metrics []Metric, functions []Function, calls []Call) (*Tree, error) {
-	n, m := len(functions), len(metrics)
-	if m == 0 {
+	if len(metrics) == 0 {
 		return nil, errors.New("a call graph needs a metric: give its name and unit")
 	}
-	inclusive, incoming := table(n, m), table(n, m)
-	for i, f := range functions {
-		if len(f.Own) != m {
-			return nil, fmt.Errorf("the function %q has %d values for %d metrics", f.Name, len(f.Own), m)
-		}
-		copy(inclusive[i], f.Own)
-	}
-	from := make([][]Call, n)
-	for _, c := range calls {
-		if c.From < 0 || c.From >= n || c.To < 0 || c.To >= n || len(c.Values) != m {
-			return nil, fmt.Errorf("the call from %d to %d has %d values: there are %d functions and %d metrics", c.From, c.To, len(c.Values), n, m)
-		}
-		if c.From == c.To {
-			continue // its cost is part of the function's
-		}
-		from[c.From] = append(from[c.From], c)
-		for k, v := range c.Values {
-			inclusive[c.From][k] += v
-			incoming[c.To][k] += v
-		}
+	g, err := newGraph(len(metrics), functions, calls)
+	if err != nil {
+		return nil, err
 	}
 	t := &Tree{Metrics: metrics, Over: "sum over ranks, threads and visits"}
-	type open struct {
-		at   int
-		node *Node
-		v    []float64 // inclusive values of the node
+	total, own := g.roots()
+	cycles := 0
+	nodes := 0
+	for ; g.Len() > 0 && nodes < graphNodes && g.open[0].v[0] >= graphShare*total[0]; nodes++ {
+		o := heap.Pop(g).(*open)
+		n := g.node(o)
+		t.attach(o.above, n)
+		cycles += g.follow(n, o)
 	}
-	total, own := make([]float64, m), make([]float64, m)
-	var level []open
-	for i, f := range functions {
-		v := make([]float64, m)
-		for k := range v {
-			v[k] = max(0, inclusive[i][k]-incoming[i][k])
-			own[k] += f.Own[k]
-		}
-		if v[0] > negligible*math.Abs(inclusive[i][0]) {
-			for k := range v {
-				total[k] += v[k]
-			}
-			level = append(level, open{i, functions[i].copied(), v})
-		}
+	small, largest := g.Len(), 0.0
+	if small > 0 {
+		largest = g.open[0].v[0]
 	}
-	for _, o := range level {
-		o.node.Values = make([]Value, m)
-		t.attach(nil, o.node)
-	}
-	nodes, cycles, small := 0, 0, 0
-	onPath := func(n *Node, f int) bool {
-		for ; n != nil; n = n.parent {
-			if n.at == f+1 {
-				return true
-			}
-		}
-		return false
-	}
-	for len(level) > 0 {
-		nodes += len(level)
-		// The largest are opened first, in case there are too many.
-		slices.SortStableFunc(level, func(a, b open) int { return cmp.Compare(b.v[0], a.v[0]) })
-		var next []open
-		for _, o := range level {
-			o.node.at = o.at + 1
-			rest, left := make([]float64, m), 0
-			ex := slices.Clone(o.v)
-			for _, c := range from[o.at] {
-				v := make([]float64, m)
-				for k := range v {
-					if whole := inclusive[o.at][k]; whole > 0 {
-						v[k] = c.Values[k] / whole * o.v[k]
-					}
-					ex[k] -= v[k]
-				}
-				switch {
-				case onPath(o.node, c.To):
-					cycles++
-					child := functions[c.To].copied()
-					child.Values = make([]Value, m)
-					for k := range v {
-						child.Values[k] = Value{datasets.Some(v[k]), datasets.Some(v[k])}
-					}
-					t.attach(o.node, child)
-				case v[0] < graphShare*total[0] || nodes+len(next) >= graphNodes:
-					left++
-					for k := range v {
-						rest[k] += v[k]
-					}
-				default:
-					child := functions[c.To].copied()
-					child.Values = make([]Value, m)
-					t.attach(o.node, child)
-					next = append(next, open{c.To, child, v})
-				}
-			}
-			if left > 0 {
-				small += left
-				child := &Node{Name: fmt.Sprintf("(%d more)", left), Kind: KindRest, Values: make([]Value, m)}
-				for k, v := range rest {
-					child.Values[k] = Value{datasets.Some(v), datasets.Some(v)}
-				}
-				t.attach(o.node, child)
-			}
-			for k := range o.v {
-				if whole := inclusive[o.at][k]; whole > 0 { // exact where there is one caller
-					ex[k] = functions[o.at].Own[k] / whole * o.v[k]
-				}
-				o.node.Values[k] = Value{datasets.Some(ex[k]), datasets.Some(o.v[k])}
-			}
-		}
-		level = next
-	}
+	t.together(g.open, len(metrics))
 	t.Notes = append(t.Notes, "an estimate: the profile is a call graph, whose functions are taken to spend their time alike for each caller")
 	if cycles > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%s that close a cycle are leaves, with all that they took as their own", count(cycles, "call")))
+		t.Notes = append(t.Notes, fmt.Sprintf("%s closing a cycle: leaves, with all that they took as their own", count(cycles, "call")))
 	}
 	if small > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%s below %g %% of the total, or beyond %d nodes, are put together", count(small, "call"), 100*graphShare, graphNodes))
+		t.Notes = append(t.Notes, fmt.Sprintf("%s put together, each of %s or less", count(small, "small call"), tabular.Quantity(largest, metrics[0].Unit)))
 	}
-	for k, metric := range metrics {
+	for k, m := range metrics {
 		if math.Abs(total[k]-own[k]) > 1e-6*math.Abs(own[k]) {
-			o := *t
-			o.main = k
-			t.Notes = append(t.Notes, fmt.Sprintf("of %s the tree has %s, the functions have %s: calls in cycles, or rounding", metric.Name,
-				o.quantity(datasets.Some(total[k])), o.quantity(datasets.Some(own[k]))))
+			t.Notes = append(t.Notes, fmt.Sprintf("of %s the tree has %s, the functions have %s: calls in cycles, or rounding", m.Name,
+				tabular.Quantity(total[k], m.Unit), tabular.Quantity(own[k], m.Unit)))
 		}
 	}
 	t.remark()
 	return t, nil
+}
+
+// graph is a call graph on its way to become a tree: the calls that are not
+// yet nodes, as a heap with the most expensive one on top.
+type graph struct {
+	functions           []Function
+	from                [][]Call    // by caller
+	inclusive, incoming [][]float64 // by function
+	open                []*open
+	met                 int
+}
+
+// open is a function called from a node (nil for a root), with what it has
+// there, inclusive.
+type open struct {
+	at    int
+	above *Node
+	v     []float64
+	met   int  // the how manieth, for calls of equal value
+	leaf  bool // it closes a cycle
+}
+
+func newGraph(metrics int, functions []Function, calls []Call) (*graph, error) {
+	g := &graph{functions: functions, from: make([][]Call, len(functions)), inclusive: table(len(functions), metrics), incoming: table(len(functions), metrics)}
+	for i, f := range functions {
+		if len(f.Own) != metrics {
+			return nil, fmt.Errorf("the function %q has %d values for %d metrics", f.Name, len(f.Own), metrics)
+		}
+		copy(g.inclusive[i], f.Own)
+	}
+	for _, c := range calls {
+		if c.From < 0 || c.From >= len(functions) || c.To < 0 || c.To >= len(functions) || len(c.Values) != metrics {
+			return nil, fmt.Errorf("the call from %d to %d has %d values: there are %d functions and %d metrics", c.From, c.To, len(c.Values), len(functions), metrics)
+		}
+		if c.From == c.To {
+			continue // its cost is part of the function's
+		}
+		g.from[c.From] = append(g.from[c.From], c)
+		for k, v := range c.Values {
+			g.inclusive[c.From][k] += v
+			g.incoming[c.To][k] += v
+		}
+	}
+	return g, nil
 }
 
 func table(n, m int) [][]float64 {
@@ -180,6 +134,112 @@ func table(n, m int) [][]float64 {
 		out[i] = cells[i*m : (i+1)*m : (i+1)*m]
 	}
 	return out
+}
+
+// roots opens the functions that callers do not account for. total is what
+// they have, own what all functions have themselves.
+func (g *graph) roots() (total, own []float64) {
+	for i, f := range g.functions {
+		if total == nil {
+			total, own = make([]float64, len(f.Own)), make([]float64, len(f.Own))
+		}
+		v := make([]float64, len(f.Own))
+		for k := range v {
+			v[k] = max(0, g.inclusive[i][k]-g.incoming[i][k])
+			own[k] += f.Own[k]
+		}
+		if v[0] > negligible*math.Abs(g.inclusive[i][0]) {
+			for k := range v {
+				total[k] += v[k]
+			}
+			g.add(&open{at: i, v: v})
+		}
+	}
+	return total, own
+}
+
+func (g *graph) add(o *open) {
+	o.met = g.met
+	g.met++
+	heap.Push(g, o)
+}
+
+// node is the function at a place, with its part of what it has itself.
+func (g *graph) node(o *open) *Node {
+	n := g.functions[o.at].copied()
+	n.at = o.at + 1
+	n.Values = make([]Value, len(o.v))
+	for k, in := range o.v {
+		ex := in
+		if whole := g.inclusive[o.at][k]; whole > 0 && !o.leaf {
+			ex = g.functions[o.at].Own[k] / whole * in
+		}
+		n.Values[k] = Value{datasets.Some(ex), datasets.Some(in)}
+	}
+	return n
+}
+
+// follow opens the calls of a node and counts those that close a cycle.
+func (g *graph) follow(n *Node, o *open) (cycles int) {
+	if o.leaf {
+		return 0
+	}
+	for _, c := range g.from[o.at] {
+		v := make([]float64, len(o.v))
+		for k := range v {
+			if whole := g.inclusive[o.at][k]; whole > 0 {
+				v[k] = c.Values[k] / whole * o.v[k]
+			}
+		}
+		next := &open{at: c.To, above: n, v: v}
+		for up := n; up != nil && !next.leaf; up = up.parent {
+			next.leaf = up.at == c.To+1
+		}
+		if next.leaf {
+			cycles++
+		}
+		g.add(next)
+	}
+	return cycles
+}
+
+// together makes one node of the calls of each node that were not followed.
+func (t *Tree) together(left []*open, metrics int) {
+	slices.SortFunc(left, func(a, b *open) int { return cmp.Compare(a.met, b.met) })
+	rest := map[*Node]*Node{}
+	for _, o := range left {
+		r := rest[o.above]
+		if r == nil {
+			r = &Node{Kind: KindRest, Values: make([]Value, metrics)}
+			rest[o.above] = r
+			t.attach(o.above, r)
+		}
+		r.more++
+		for k, v := range o.v {
+			add(&r.Values[k].Exclusive, datasets.Some(v))
+		}
+	}
+	for _, r := range rest {
+		for k, v := range r.Values {
+			r.Values[k].Inclusive = v.Exclusive
+		}
+		r.nameRest()
+	}
+}
+
+func (g *graph) Len() int { return len(g.open) }
+func (g *graph) Less(i, j int) bool {
+	if a, b := g.open[i].v[0], g.open[j].v[0]; a != b {
+		return a > b
+	}
+	return g.open[i].met < g.open[j].met
+}
+func (g *graph) Swap(i, j int) { g.open[i], g.open[j] = g.open[j], g.open[i] }
+func (g *graph) Push(x any)    { g.open = append(g.open, x.(*open)) }
+func (g *graph) Pop() any {
+	o := g.open[len(g.open)-1]
+	g.open = g.open[:len(g.open)-1]
+	return o
 }
 
 // graphOfStore reads the call graph of callgrind (counters METRIC.to with the

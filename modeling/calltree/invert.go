@@ -52,6 +52,7 @@ func (t *Tree) Invert() *Tree {
 			first := g[0].at
 			n := &Node{Name: first.Name, Raw: first.Raw, Kind: first.Kind, Module: first.Module, File: first.File, Line: first.Line, Values: make([]Value, len(t.Metrics))}
 			for _, c := range g {
+				n.more += c.at.more
 				if room := maxRows - len(n.Regions); room > 0 {
 					n.Regions = append(n.Regions, c.leaf.Regions[:min(room, len(c.leaf.Regions))]...)
 				}
@@ -60,6 +61,11 @@ func (t *Tree) Invert() *Tree {
 				}
 			}
 			opened = append(opened, open{n, g})
+		}
+		for _, o := range opened {
+			if o.n.more > 0 {
+				o.n.nameRest()
+			}
 		}
 		// The largest first: the order of callers has no meaning.
 		slices.SortStableFunc(opened, func(a, b open) int {

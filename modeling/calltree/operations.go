@@ -169,24 +169,15 @@ func (t *Tree) rest(ns []*Node) *Node {
 			r.Values[i] = Value{v, v}
 		}
 	}
-	n := 0
-	for _, root := range ns {
-		if root.Kind == KindRest { // it was put together before
-			n += restCount(root)
-			continue
-		}
-		below := Tree{Roots: []*Node{root}}
-		n += below.Len()
+	below := Tree{Roots: ns}
+	for n := range below.All() {
+		r.more += max(1, n.more) // some were put together before
 	}
-	r.Name = fmt.Sprintf("(%d more)", n)
+	r.nameRest()
 	return r
 }
 
-func restCount(n *Node) int {
-	k := 1
-	_, _ = fmt.Sscanf(n.Name, "(%d more)", &k)
-	return k
-}
+func (n *Node) nameRest() { n.Name = fmt.Sprintf("(%d more)", n.more) }
 
 // Subtree keeps the uppermost nodes for which match holds as roots, each with
 // all below it.
@@ -251,6 +242,10 @@ func (n *Node) joins(o *Node) {
 	}
 	n.Launches += o.Launches
 	n.Regions = append(slices.Clip(n.Regions), o.Regions...)
+	if n.more > 0 {
+		n.more += o.more
+		n.nameRest()
+	}
 }
 
 func add(to *datasets.Null[float64], v datasets.Null[float64]) {
@@ -262,4 +257,9 @@ func add(to *datasets.Null[float64], v datasets.Null[float64]) {
 // sameKey tells which nodes of one parent, or of two trees, are the same.
 type sameKey struct{ name, kind string }
 
-func (n *Node) key() sameKey { return sameKey{n.Name, n.Kind} }
+func (n *Node) key() sameKey {
+	if n.Kind == KindRest {
+		return sameKey{"", KindRest}
+	}
+	return sameKey{n.Name, n.Kind}
+}

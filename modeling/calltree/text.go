@@ -42,12 +42,16 @@ func (t *Tree) Text(opt TextOptions) string {
 	for n := range shown {
 		hottest = math.Max(hottest, t.Exclusive(n).V)
 	}
+	wide, narrow := len("inclusive"), len("exclusive")
+	for n := range shown {
+		wide, narrow = max(wide, utf8.RuneCountInString(t.quantity(t.Inclusive(n)))), max(narrow, utf8.RuneCountInString(t.quantity(t.Exclusive(n))))
+	}
 	if len(shown) > 0 {
-		fmt.Fprintf(&b, "%11s %8s %11s\n", "inclusive", "", "exclusive")
+		fmt.Fprintf(&b, "%*s %8s %*s\n", wide, "inclusive", "", narrow, "exclusive")
 	}
 	t.walk(shown, func(n *Node, left int, indent string) {
 		if n == nil {
-			fmt.Fprintf(&b, "%s  %s(%s not shown)\n", strings.Repeat(" ", 41), indent, count(left, "more node"))
+			fmt.Fprintf(&b, "%s%s(%s not shown)\n", strings.Repeat(" ", wide+narrow+barWidth+14), indent, count(left, "more node"))
 			return
 		}
 		in, ex := t.Inclusive(n), t.Exclusive(n)
@@ -56,7 +60,7 @@ func (t *Tree) Text(opt TextOptions) string {
 			heat = ansi(ex.V, hottest)
 			bar = heat + bar + reset
 		}
-		fmt.Fprintf(&b, "%11s %8s %11s  %s  %s", t.quantity(in), tabular.Percent(share(in)), t.quantity(ex), bar, indent)
+		fmt.Fprintf(&b, "%*s %8s %*s  %s  %s", wide, t.quantity(in), tabular.Percent(share(in)), narrow, t.quantity(ex), bar, indent)
 		if heat != "" {
 			b.WriteString(heat + n.label(100) + reset)
 		} else {
