@@ -248,6 +248,21 @@ func TestAMDChannels(t *testing.T) {
 	}
 }
 
+// rocprof (v1) with its derived metrics, in KiB: (8 + 4) * 1024 bytes in 2 us.
+func TestRocprofDerivedMetrics(t *testing.T) {
+	const table = `"Index","KernelName","gpu-id","queue-id","queue-index","pid","tid","grd","wgr","lds","scr","arch_vgpr","accum_vgpr","sgpr","wave_size","sig","obj","FETCH_SIZE","WRITE_SIZE","DispatchNs","BeginNs","EndNs","CompleteNs","DurationNs"
+0,"k(float*) [clone .kd]",0,0,0,1,1,1024,64,0,0,8,0,16,64,0x0,0x7f0000000000,8.0,4.0,100,1000,3000,4000,2000
+`
+	s := emptyStore(t)
+	if _, err := collectors.Import(t.Context(), s, "results.csv", strings.NewReader(table), collectors.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	r := resultsOf(t, s, roofline.Options{})["k"][0]
+	if !within(r.Traffic[roofline.DRAM].Bytes, 12*1024, 1e-12) || !within(r.Time, 2e-6, 1e-12) || r.Traffic[roofline.L2].Bytes.OK {
+		t.Errorf("%v", r)
+	}
+}
+
 // rocprofv3's counters of one block alone, without times.
 func TestRocprofWithoutTimes(t *testing.T) {
 	for name, rs := range resultsOf(t, sampleStore(t, "rocprof/rocprofv3_counter_collection.csv"), roofline.Options{}) {

@@ -146,13 +146,13 @@ func asking(q Quantity, what string) Quantity {
 }
 
 // onProcessor is the time that perf's samples of cpu-clock or task-clock stand
-// for: that of all threads together.
+// for, which is that of one thread.
 func (c cpu) onProcessor() Quantity {
 	q := c.first("cpu_clock", "task_clock")
 	if !q.OK || c.names["samples"] == nil {
 		return missing("duration_time" + notMeasured)
 	}
-	q.From = estimate + q.From + ", sampled, of all threads together"
+	q.From = estimate + q.From + ", sampled, without the time that the thread waited"
 	return q
 }
 
@@ -316,7 +316,7 @@ func (c cpu) remarks() []string {
 		out = append(out, "counts are of samples, each of which stands for a period of its event")
 	}
 	if run, ok := c.counters[plainName(wallRunFact)]; ok {
-		out = append(out, fmt.Sprintf("the time is the wall-clock time of this function in run %g, not of the simulation", run))
+		out = append(out, fmt.Sprintf("the time is that of this function in run %g, not of the simulation", run))
 	}
 	if _, known := c.counters[plainName(threadsFact)]; !known {
 		out = append(out, "how many threads ran is not known: ceilings of the machine are those of all its processors")

@@ -167,14 +167,17 @@ func TestEstimateOfAVectorisedLoop(t *testing.T) {
 }
 
 // A run that timed the function gives the simulation its time, and the result a
-// rate: 15000 lines in 1 ms. Inclusive times serve functions that call none, and
+// rate: 15000 lines in the 1 ms of the slower of two threads. Inclusive times serve functions that call none, and
 // a run of another command is another measurement.
 func TestATimedRunGivesASimulationItsTime(t *testing.T) {
 	simulation := func(calls bool) []datasets.Record {
 		rs := []datasets.Record{
-			&datasets.Run{ID: 1, Tool: "callgrind", Format: "callgrind", Status: datasets.RunOK, Command: "./a 100"},
+			&datasets.Run{ID: 1, Tool: "callgrind", Format: "callgrind", Status: datasets.RunOK, Machine: 1, Command: "./a 100"},
 			&datasets.Region{ID: 1, Run: 1, Kind: datasets.KindFunction, Raw: "triad", Short: "triad"},
 			&datasets.Launch{ID: 1, Run: 1, Region: 1},
+			&datasets.Machine{ID: 1, Host: "here"},
+			&datasets.Ceiling{Machine: 1, Run: 1, Level: "dram", Value: 25e9, Unit: "byte/s", Measured: true},
+			&datasets.Ceiling{Machine: 1, Run: 1, Level: "dram.core", Value: 10e9, Unit: "byte/s", Measured: true},
 		}
 		for metric, v := range map[string]float64{"Ir": 1e6, "Dr": 2e5, "Dw": 1e5, "D1mr": 1e4, "D1mw": 5e3, "DLmr": 1e4, "DLmw": 5e3} {
 			rs = append(rs, &datasets.Counter{Run: 1, Region: 1, Launch: 1, Metric: metric, Value: datasets.Some(v), Status: datasets.StatusOK})
@@ -188,7 +191,10 @@ func TestATimedRunGivesASimulationItsTime(t *testing.T) {
 		return []datasets.Record{
 			&datasets.Run{ID: 1, Tool: "caliper", Format: "x", Status: datasets.RunOK, TimeMetric: "time.duration", TimeInclusive: inclusive, Command: command},
 			&datasets.Region{ID: 1, Run: 1, Kind: datasets.KindFunction, Raw: "triad", Short: "triad"},
-			&datasets.Counter{Run: 1, Region: 1, Metric: "time.duration", Value: datasets.Some(1e-3), Unit: "s", Status: datasets.StatusOK},
+			&datasets.Launch{ID: 1, Run: 1, Region: 1, Thread: datasets.Some[int64](7)},
+			&datasets.Launch{ID: 2, Run: 1, Region: 1, Thread: datasets.Some[int64](8)},
+			&datasets.Counter{Run: 1, Region: 1, Launch: 1, Metric: "time.duration", Value: datasets.Some(1e-3), Unit: "s", Status: datasets.StatusOK},
+			&datasets.Counter{Run: 1, Region: 1, Launch: 2, Metric: "time.duration", Value: datasets.Some(0.5e-3), Unit: "s", Status: datasets.StatusOK},
 		}
 	}
 	for _, c := range []struct {
@@ -204,6 +210,13 @@ func TestATimedRunGivesASimulationItsTime(t *testing.T) {
 			if x.Traffic[roofline.DRAM].Bytes.OK {
 				r = x
 			}
+		}
+		ceiling := 25e9 // of all processors, or of the two threads that ran
+		if c.want {
+			ceiling = 20e9
+		}
+		if !within(r.Traffic[roofline.DRAM].Ceiling, ceiling, 1e-12) {
+			t.Errorf("%+v: ceiling %v (%s), want %g", c, r.Traffic[roofline.DRAM].Ceiling, r.Traffic[roofline.DRAM].Ceiling.From, ceiling)
 		}
 		if r.Time.OK != c.want {
 			t.Errorf("%+v: time %v", c, r.Time)

@@ -50,8 +50,8 @@ func (l Launch) ceilings(machine, table Ceilings) Ceilings {
 	return some.Or(machine).Or(theory).Or(table)
 }
 
-// forThreads is the ceiling of as many cores as ran threads, of all processors
-// where their number is not known.
+// forThreads is the ceiling of as many cores as ran threads. Where their number
+// is not known, that of all processors holds.
 func (c counters) forThreads(level string) Quantity {
 	all, hasAll := c[ceilingFact+level]
 	core, hasCore := c[ceilingFact+level+".core"]
@@ -62,7 +62,7 @@ func (c counters) forThreads(level string) Quantity {
 	}
 	t = max(t, 1)
 	switch {
-	case hasAll && (!counted || !hasCore):
+	case hasAll && c[twinFact] > 0 && (!counted || !hasCore):
 		return known(all, from+level+" of all processors")
 	case !counted || !hasCore:
 		return missing("no ceiling " + level + " of one core, or how many threads ran is not known")

@@ -243,25 +243,31 @@ func estimateFunction(m *datasets.Measurement, lines map[where][]block, counts m
 }
 
 // addWallTimes adds the time that another run measured of the same function,
-// under the same command where both runs know theirs: the last such run's.
+// under the same command where both runs know theirs: the last such run's, that
+// of the slowest thread, with the number of threads.
 // Valgrind's costs are those of the function itself: an inclusive time serves
 // for functions that call none.
 func addWallTimes(ctx context.Context, s *datasets.Store, at map[int64]*datasets.Measurement) error {
 	type timed struct {
 		run       int64
 		command   string
-		time      float64
+		time      float64 // of the slowest thread
+		threads   int64   // 0: not told
 		inclusive bool
 	}
 	found, commands := map[string][]timed{}, map[int64]string{}
-	err := each(ctx, s, `SELECT r.id, g.raw, r.command, coalesce(r.time_inclusive, true), sum(c.value) FROM counter c JOIN region g ON g.id = c.region_id JOIN run r ON r.id = g.run_id
-		WHERE c.metric = r.time_metric AND c.unit = 's' AND c.instance IS NULL AND r.tool NOT IN ('callgrind', 'cachegrind') GROUP BY ALL ORDER BY r.id`, func(v []any) {
+	err := each(ctx, s, `SELECT run, raw, any_value(command), any_value(inclusive), max(t), count(thread) FROM
+		(SELECT r.id AS run, g.raw, r.command, coalesce(r.time_inclusive, true) AS inclusive, l.rank, l.pid, l.thread, sum(c.value) AS t
+			FROM counter c JOIN region g ON g.id = c.region_id JOIN run r ON r.id = g.run_id LEFT JOIN launch l ON l.id = c.launch_id
+			WHERE c.metric = r.time_metric AND c.unit = 's' AND c.instance IS NULL AND r.tool NOT IN ('callgrind', 'cachegrind') GROUP BY ALL)
+		GROUP BY run, raw ORDER BY run`, func(v []any) {
 		t := timed{}
 		t.run, _ = v[0].(int64)
 		name, _ := v[1].(string)
 		t.command, _ = v[2].(string)
 		t.inclusive, _ = v[3].(bool)
 		if t.time, _ = v[4].(float64); t.time > 0 {
+			t.threads, _ = v[5].(int64)
 			found[name] = append(found[name], t)
 		}
 	})
@@ -283,6 +289,9 @@ func addWallTimes(ctx context.Context, s *datasets.Store, at map[int64]*datasets
 			if same && (leaf || !ts[i].inclusive) {
 				add(m, wallFact, ts[i].time)
 				add(m, wallRunFact, float64(ts[i].run))
+				if ts[i].threads > 0 {
+					add(m, threadsFact, float64(ts[i].threads))
+				}
 				break
 			}
 		}

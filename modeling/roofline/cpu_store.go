@@ -33,8 +33,9 @@ func prepared(ctx context.Context, s *datasets.Store, ms []datasets.Measurement)
 		m := &ms[i]
 		amd := sumChannels(m)
 		cpu := m.Tool == "likwid" || isSimulation(m) || strings.HasPrefix(m.Tool, "perf") || m.Tool == "papi"
-		if c := m.Counter("samples"); c != nil && cpu && !hasWhole(m, "samples") { // of several events, each an instance
+		if c := m.Counter("samples"); c != nil && strings.HasPrefix(m.Tool, "perf") { // what one thread did; each event has its instance
 			add(m, "samples", c.Value.V)
+			add(m, threadsFact, 1)
 		}
 		if v := m.Value("CPUs utilized"); v.Valid && strings.HasPrefix(m.Tool, "perf") {
 			add(m, threadsFact, v.V)
