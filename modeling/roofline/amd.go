@@ -1,6 +1,9 @@
 package roofline
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // amd reads the counters of ROCm's profilers on CDNA: rocprof-compute
 // (Omniperf), rocprof and rocprofv3. The formulas are those of the roofline of
@@ -24,15 +27,17 @@ const (
 	ldsBanks  = 32  // banks of LDS in a compute unit, CDNA 1 to 3
 )
 
-// isAMD tells ROCm's counters by the blocks of hardware that begin their names.
+// blocks of hardware begin the names of ROCm's counters.
+var blocks = []string{"SQ_", "SQC_", "TCC_", "TCP_", "TA_", "TD_", "GRBM_", "SPI_", "CPC_", "CPF_"}
+
+func isAMDCounter(name string) bool {
+	return slices.ContainsFunc(blocks, func(b string) bool { return strings.HasPrefix(name, b) }) ||
+		name == "FETCH_SIZE" || name == "WRITE_SIZE" || name == "FetchSize" || name == "WriteSize"
+}
+
 func isAMD(metrics map[string]float64) bool {
 	for name := range metrics {
-		for _, block := range []string{"SQ_", "SQC_", "TCC_", "TCP_", "TA_", "TD_", "GRBM_", "SPI_", "CPC_", "CPF_"} {
-			if strings.HasPrefix(name, block) {
-				return true
-			}
-		}
-		if name == "FETCH_SIZE" || name == "WRITE_SIZE" || name == "FetchSize" || name == "WriteSize" {
+		if isAMDCounter(name) {
 			return true
 		}
 	}

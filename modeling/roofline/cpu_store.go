@@ -3,6 +3,7 @@ package roofline
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func prepared(ctx context.Context, s *datasets.Store, ms []datasets.Measurement)
 		if v := m.Value("CPUs utilized"); v.Valid && strings.HasPrefix(m.Tool, "perf") {
 			add(m, threadsFact, v.V)
 		}
-		for _, name := range sortedNames(f[m.Run]) {
+		for _, name := range slices.Sorted(maps.Keys(f[m.Run])) {
 			if core := strings.HasPrefix(name, ceilingFact); core && cpu || !core && amd {
 				add(m, name, f[m.Run][name])
 			}
@@ -62,22 +63,13 @@ func add(m *datasets.Measurement, metric string, v float64) {
 	m.Counters = append(m.Counters, datasets.Counter{Run: m.Run, Region: m.Region, Launch: m.Launch, Metric: metric, Value: datasets.Some(v), Status: datasets.StatusOK})
 }
 
-func sortedNames(m map[string]float64) []string {
-	var names []string
-	for n := range m {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // sumChannels adds the sum over its channels to each counter of AMD that has
 // them, and says whether the measurement is one of AMD's. A channel without a
 // value makes the sum unknown.
 func sumChannels(m *datasets.Measurement) bool {
 	sums, amd := map[string]float64{}, false
 	for _, c := range m.Counters {
-		if !isAMD(map[string]float64{c.Metric: 0}) {
+		if !isAMDCounter(c.Metric) {
 			continue
 		}
 		amd = true
@@ -90,7 +82,7 @@ func sumChannels(m *datasets.Measurement) bool {
 		}
 		sums[c.Metric] += v
 	}
-	for _, name := range sortedNames(sums) {
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		if m.Value(name).Valid && !math.IsNaN(sums[name]) && !hasWhole(m, name) {
 			add(m, name, sums[name])
 		}
