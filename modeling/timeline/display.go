@@ -45,11 +45,8 @@ func timeShare(a, of time.Duration) string {
 }
 
 func (t *Timeline) devices() tabular.Table {
-	tab := tabular.Table{Title: fmt.Sprintf("Timeline of run %s: %d devices", list(t.Runs), len(t.Devices)),
+	tab := tabular.Table{Title: fmt.Sprintf("Timeline of run %s: %s", list(t.Runs), things(len(t.Devices), "device")),
 		Columns: tabular.Columns("<device", "window", "compute", "communication", "copy", "idle", "communication hidden", "copies hidden", "kernels", "most at once", "gaps")}
-	if len(t.Devices) == 1 {
-		tab.Title = fmt.Sprintf("Timeline of run %s: 1 device", list(t.Runs))
-	}
 	for i := range t.Devices {
 		d := &t.Devices[i]
 		w := d.Window()
@@ -169,7 +166,7 @@ func (t *Timeline) stretchTable() tabular.Table {
 				fmt.Sprintf("launch %d", s.First.Launch), fmt.Sprintf("launch %d", s.Last.Launch))
 		}
 		if d.Bound.Count > 0 {
-			tab.Note("%s: %d stretches in all, %d launches, idle for %s", d.ID, d.Bound.Count, d.Bound.Launches, seconds(d.Bound.Idle))
+			tab.Note("%s: %s in all, %s, idle for %s", d.ID, things(d.Bound.Count, "stretch"), things(d.Bound.Launches, "launch"), seconds(d.Bound.Idle))
 		}
 		if d.Bound.Estimate {
 			tab.Note("%s: an estimate: gaps of %s or less before shorter work, since the trace does not join launches with calls", d.ID, seconds(LaunchTime))

@@ -3,6 +3,7 @@ package timeline
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rooflab/rooflab/modeling/observe"
@@ -60,6 +61,25 @@ func seconds(t time.Duration) string { return tabular.Quantity(t.Seconds(), "s")
 func num(name string, t time.Duration) Number { return Number{name, t.Seconds(), "s"} }
 
 func count(name string, n int) Number { return Number{name, float64(n), ""} }
+
+// things counts in words: "1 gap", "2 gaps", "2 stretches".
+func things(n int, what string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "ch"):
+		what += "es"
+	default:
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+func starts(n int) string {
+	if n == 1 {
+		return "1 kernel starts"
+	}
+	return fmt.Sprintf("%d kernels start", n)
+}
 
 func portion(name string, a, b time.Duration) Number { return Number{name, ratio(a, b), ""} }
 
@@ -194,8 +214,8 @@ func (t *Timeline) waits(d *Device) []Finding {
 	if host := d.Waits[HostWait]; ratio(host.Time, w) >= Worth {
 		f := Finding{Kind: HostBound, Time: host.Time,
 			Rule: fmt.Sprintf("gaps whose next launch was called when the device had already run dry (HTA's host wait), %.0f %% of the window or more", 100*Worth),
-			Text: fmt.Sprintf("waits for the host for %s (%s of the window, %d gaps): its launches were called when the device had already run dry",
-				seconds(host.Time), tabular.Percent(ratio(host.Time, w)), host.Count),
+			Text: fmt.Sprintf("waits for the host for %s (%s of the window, %s): its launches were called when the device had already run dry",
+				seconds(host.Time), tabular.Percent(ratio(host.Time, w)), things(host.Count, "gap")),
 			Numbers: []Number{num("host wait", host.Time), count("gaps", host.Count), portion("of idle time", host.Time, d.Idle)}}
 		for _, g := range d.Longest {
 			if g.Wait == HostWait && len(f.Rows) < 2*few {
@@ -231,7 +251,7 @@ func (t *Timeline) launches(d *Device) []Finding {
 		f := Finding{Kind: LaunchBound, Time: b.Idle, Estimate: b.Estimate,
 			Rule: fmt.Sprintf("%d or more launches in a row, before each of which the device was idle for at most %s and waited for the host; %.0f %% of the window or more idle in them",
 				t.Options.StretchLaunches, seconds(t.Options.StretchGap), 100*Worth),
-			Text:    fmt.Sprintf("launch-bound in %d stretches with %d launches: idle for %s of their %s (%s)", b.Count, b.Launches, seconds(b.Idle), seconds(b.Idle+b.Busy), tabular.Percent(ratio(b.Idle, b.Idle+b.Busy))),
+			Text:    fmt.Sprintf("launch-bound in %s with %s: idle for %s of their %s (%s)", things(b.Count, "stretch"), things(b.Launches, "launch"), seconds(b.Idle), seconds(b.Idle+b.Busy), tabular.Percent(ratio(b.Idle, b.Idle+b.Busy))),
 			Numbers: []Number{count("stretches", b.Count), count("launches", b.Launches), count("short launches", b.Short), num("idle", b.Idle), num("busy", b.Busy)}}
 		if b.Estimate {
 			f.Text += ", an estimate: the trace does not join launches with calls"
@@ -307,7 +327,7 @@ func (t *Timeline) notes(r *reader) {
 	note := func(format string, args ...any) { t.Notes = append(t.Notes, fmt.Sprintf(format, args...)) }
 	switch {
 	case len(t.Devices) == 0 && r.untimed > 0:
-		note("%d launches have no times: the recording has no timeline (a profiler that counts events serialises kernels and writes none)", r.untimed)
+		note("%s without times: the recording has no timeline (a profiler that counts events serialises kernels and writes none)", things(r.untimed, "launch"))
 	case len(t.Devices) == 0 && r.host > 0:
 		note("the recording is of a host alone (%d calls and operators): no kernel or copy of a device was traced", r.host)
 	case len(t.Devices) == 0:
@@ -321,10 +341,10 @@ func (t *Timeline) notes(r *reader) {
 	for i := range t.Devices {
 		d := &t.Devices[i]
 		if d.Unknown > 0 {
-			note("%s: %d of %d launches and copies have no duration or start: busy time is a lower bound, and %d gaps are uncertain", d.ID, d.Unknown, d.Works, d.Uncertain)
+			note("%s: %d of %d launches and copies have no duration or start: busy time is a lower bound; uncertain: %s", d.ID, d.Unknown, d.Works, things(d.Uncertain, "gap"))
 		}
 		if d.Launch.Before > 0 {
-			note("%s: %d kernels start before the call that launched them: the clocks of host and device differ, or one has wrapped; these calls are left out of latencies, and waits for the host may be wrong", d.ID, d.Launch.Before)
+			note("%s: %s before the call of the host that launched it: the clocks of host and device differ, or one has wrapped; such calls are left out of latencies, and waits for the host may be wrong", d.ID, starts(d.Launch.Before))
 		}
 		if d.Gaps > 0 && d.Launch.Kernels > 0 && d.Launch.Known == 0 {
 			note("%s: no kernel is joined with the call that launched it: why the device was idle is unknown", d.ID)
@@ -335,7 +355,7 @@ func (t *Timeline) notes(r *reader) {
 	}
 	for _, a := range t.Host {
 		if a.Class == HostProfiler && len(t.Devices) > 0 {
-			note("the profiler itself held the host: %s for %s in %d spans", a.Name, seconds(a.Time), a.Count)
+			note("the profiler itself held the host: %s for %s in %s", a.Name, seconds(a.Time), things(a.Count, "span"))
 		}
 	}
 }

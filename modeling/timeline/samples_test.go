@@ -126,10 +126,10 @@ func TestSampleConcurrency(t *testing.T) {
 // CUPTI's range profiler gives kernels no times, and some traces have no device.
 func TestSamplesWithoutATimelineSayWhy(t *testing.T) {
 	for file, want := range map[string]string{
-		"torch_trace/benchmark_result_924719_1679055439_trace.json.gz": "77 launches have no times",
+		"torch_trace/benchmark_result_924719_1679055439_trace.json.gz": "77 launches without times",
 		"torch_trace/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz":    "of a host alone",
 		"rocprof/rocprofv3_hsa_api_trace.csv":                          "of a host alone (10 calls",
-		"rocprof/rocprofv3_counter_collection.csv":                     "7 launches have no times",
+		"rocprof/rocprofv3_counter_collection.csv":                     "7 launches without times",
 		"chrome_trace/speedscope_simple-object.json":                   "nothing of a device was traced",
 	} {
 		s, id := sample(t, file)

@@ -49,7 +49,6 @@ type streamKey struct{ context, stream datasets.Null[int64] }
 type stream struct {
 	Stream
 	end int64
-	any bool
 }
 
 // sweep walks along the time of one device. It holds what runs now, and sums.

@@ -244,7 +244,7 @@ func TestWhatIsUnknownIsSaid(t *testing.T) {
 	if d.Works != 5 || d.Unknown != 3 || d.Busy != 20 || d.Idle != 40 || d.To != 60 || d.Uncertain != 1 || !d.Longest[0].Uncertain {
 		t.Errorf("%+v", d)
 	}
-	if !noted(tl, "3 of 5 launches and copies have no duration or start: busy time is a lower bound, and 1 gaps are uncertain") {
+	if !noted(tl, "3 of 5 launches and copies have no duration or start: busy time is a lower bound; uncertain: 1 gap") {
 		t.Errorf("%q", tl.Notes)
 	}
 }
@@ -255,7 +255,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	tl := analyse(t, timeline.Options{}, row{name: "cudaLaunchKernel", start: 1000, dur: 5, corr: "1", device: -1, pid: 1}, row{name: "a", start: 10, dur: 10, corr: "1", pid: 1},
 		row{name: "a", start: 40, dur: 10, pid: 1})
 	d := one(t, tl)
-	if d.Launch.Before != 1 || d.Launch.Known != 0 || d.Launch.Latency != 0 || !noted(tl, "1 kernels start before the call") {
+	if d.Launch.Before != 1 || d.Launch.Known != 0 || d.Launch.Latency != 0 || !noted(tl, "1 kernel starts before the call") {
 		t.Errorf("%+v %q", d.Launch, tl.Notes)
 	}
 }
@@ -274,7 +274,7 @@ func TestOneCallOfManyKernels(t *testing.T) {
 
 func TestTracesOfAHostAlone(t *testing.T) {
 	s := storeOf(t, nil, []row{{name: "cudaMalloc", start: 0, dur: 5, device: -1}}, []row{{name: "k", none: true, noDur: true}}, nil)
-	for id, want := range []string{"of a host alone (1 calls", "1 launches have no times", "nothing of a device was traced"} {
+	for id, want := range []string{"of a host alone (1 calls", "1 launch without times", "nothing of a device was traced"} {
 		tl := run(t, s, id+1, timeline.Options{})
 		if len(tl.Devices) != 0 || !noted(tl, want) || !strings.Contains(tl.String(), want) {
 			t.Errorf("run %d: %q, want %q", id+1, tl.Notes, want)

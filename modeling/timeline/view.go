@@ -177,10 +177,7 @@ func (t *Timeline) lanes(v *View, opt ViewOptions) string {
 		all = all[:opt.Lanes]
 	}
 	slices.SortStableFunc(all, order)
-	var owned []owner
-	for _, o := range slices.SortedFunc(maps.Keys(t.owners), func(a, b owner) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) }) {
-		owned = append(owned, o)
-	}
+	owned := slices.SortedFunc(maps.Keys(t.owners), func(a, b owner) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	bigint := func(n datasets.Null[int64]) string {
 		if !n.Valid {
 			return "NULL::BIGINT"
