@@ -1,6 +1,7 @@
 package stalls
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -61,12 +62,12 @@ func (r *reader) code() error {
 	return err
 }
 
-// reasons completes the kept instructions.
+// reasons completes the kept instructions of the part that is being read.
 func (r *reader) reasons() error {
 	kept := map[[2]int64]*Instruction{}
 	var ids []string
 	for u, k := range r.a.Kernels {
-		if k == nil {
+		if k == nil || !slices.Contains(r.now, int64(u)) {
 			continue
 		}
 		for i := range k.Instructions {

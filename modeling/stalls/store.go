@@ -3,6 +3,8 @@ package stalls
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -23,7 +25,7 @@ func FromStore(ctx context.Context, s *datasets.Store, opt Options) (*Analysis, 
 	if opt.View != Innermost && opt.View != Outermost {
 		return nil, fmt.Errorf("analysing stalls: no view %d: there are stalls.Innermost and stalls.Outermost", int(opt.View))
 	}
-	for _, step := range []func() error{r.kernels, r.shape, r.launches, r.lines, r.types, r.code, r.reasons, r.texts} {
+	for _, step := range []func() error{r.kernels, r.shape, r.launches, r.parted, r.texts} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("analysing the stalls of %s: %w", s.Path(), err)
 		}
@@ -45,6 +47,9 @@ type reader struct {
 	issued  []string        // spellings of "selected"
 	chains  bool
 	repeats bool
+	parts   []unitCode
+	now     []int64                        // units of the part that is being read
+	tables  func(only, code string) string // the common part for some of the samples and some of the code
 }
 
 // each runs a query over the common tables and calls f for each row.
@@ -100,8 +105,8 @@ func (r *reader) kernels() error {
 	var order []int64
 	reasons := map[string]bool{}
 	err := r.each(` SELECT unit, any_value(run), min(short), any_value(raw), min(launch), count(*), sum(samples)::BIGINT, sum(bytes)::BIGINT, reason,
-		count(*) FILTER (WHERE samples IS NULL) FROM
-		(SELECT u.*, p.reason, p.samples, `+digits("p.code_id")+` + strlen(p.reason) + `+digits("p.samples")+` + `+digits("p.not_issued")+` + 4 AS bytes
+		count(*) FILTER (WHERE samples IS NULL), min(code_id), max(code_id) FROM
+		(SELECT u.*, p.code_id, p.reason, p.samples, `+digits("p.code_id")+` + strlen(p.reason) + `+digits("p.samples")+` + `+digits("p.not_issued")+` + 4 AS bytes
 			FROM pc_sample p JOIN u ON u.launch = p.launch_id)
 		GROUP BY unit, reason ORDER BY unit, reason`, func(v []any) {
 		id := whole(v[0])
@@ -113,7 +118,10 @@ func (r *reader) kernels() error {
 			}
 			units[id] = k
 			order = append(order, id)
+			r.parts = append(r.parts, unitCode{unit: id, first: whole(v[10]), last: whole(v[11])})
 		}
+		at := &r.parts[len(r.parts)-1]
+		at.first, at.last = min(at.first, whole(v[10])), max(at.last, whole(v[11]))
 		k.RawRows += whole(v[5])
 		k.RawBytes += whole(v[7])
 		k.Uncounted += whole(v[9])
@@ -157,14 +165,9 @@ func (r *reader) kernels() error {
 // shape finds out whether the store has samples more than once, and completes
 // the common tables by what counts each of them once.
 func (r *reader) shape() error {
-	where := ""
+	var where []string
 	if len(r.skip) > 0 {
-		var names []string
-		for n := range r.skip {
-			names = append(names, n)
-		}
-		sort.Strings(names)
-		where = " WHERE p.reason NOT IN (" + literals(names) + ")"
+		where = append(where, "p.reason NOT IN ("+literals(slices.Sorted(maps.Keys(r.skip)))+")")
 	}
 	err := r.each(` SELECT EXISTS (SELECT 1 FROM code WHERE inline_depth IS NOT NULL AND "offset" IS NOT NULL AND isa <> 'source'
 		GROUP BY run_id, region_id, isa, "offset" HAVING count(DISTINCT inline_depth) > 1)::BIGINT,
@@ -174,37 +177,53 @@ func (r *reader) shape() error {
 	if err != nil {
 		return err
 	}
-	samples := `SELECT u.unit, p.launch_id AS launch, p.code_id AS code, p.reason, p.samples, p.not_issued FROM pc_sample p JOIN u ON u.launch = p.launch_id` + where
-	code := `SELECT id, region_id, isa, "offset", opcode, text, file, line FROM code`
 	if r.repeats {
 		// Where a launch has samples of instructions, those of lines are the same.
-		and := " WHERE "
-		if where != "" {
-			and = " AND "
-		}
-		samples += and + `(NOT EXISTS (SELECT 1 FROM code c WHERE c.id = p.code_id AND c.isa = 'source') OR p.launch_id NOT IN
-			(SELECT q.launch_id FROM pc_sample q JOIN code d ON d.id = q.code_id WHERE d.isa NOT IN ('source', 'machine')))`
+		where = append(where, `(NOT EXISTS (SELECT 1 FROM code c WHERE c.id = p.code_id AND c.isa = 'source') OR p.launch_id NOT IN
+			(SELECT q.launch_id FROM pc_sample q JOIN code d ON d.id = q.code_id WHERE d.isa NOT IN ('source', 'machine')))`)
 	}
-	if r.chains {
-		// Rows of one instruction, one for each function that it is inlined into. A
-		// tool counts a sample for the innermost, or for each of them: those whose
-		// code has samples of a deeper row beside them are the same ones again. This
-		// is decided by kernel and not by launch, so that what must be remembered
-		// grows with the code and not with the samples.
-		const chain = `PARTITION BY run_id, region_id, isa, "offset", CASE WHEN "offset" IS NULL OR isa = 'source' THEN id END ORDER BY coalesce(inline_depth, 0)`
-		r.with += `, chain AS (SELECT id, coalesce(inline_depth, 0) AS depth,
-			last_value(id) OVER (` + chain + `, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS deepest,
-			first_value(id) OVER (` + chain + `, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS outermost FROM code),
-			home AS (SELECT unit, id, deepest FROM (SELECT a.unit, a.id, h.deepest, h.depth, max(h.depth) OVER (PARTITION BY a.unit, h.deepest) AS most
-				FROM (SELECT DISTINCT u.unit, p.code_id AS id FROM pc_sample p JOIN u ON u.launch = p.launch_id) a JOIN chain h ON h.id = a.id) WHERE depth = most)`
-		samples = `SELECT t.unit, t.launch, h.deepest AS code, t.reason, t.samples, t.not_issued
-			FROM (` + samples + `) t JOIN home h ON h.unit = t.unit AND h.id = t.code`
-		if r.a.Options.View == Outermost {
-			code = `SELECT c.id, c.region_id, c.isa, c."offset", c.opcode, c.text, o.file, o.line FROM code c JOIN chain h ON h.id = c.id JOIN code o ON o.id = h.outermost`
-		}
-	}
-	r.with += `, s AS (` + samples + `), c AS (` + code + `)`
+	base := r.with
+	r.tables = func(only, code string) string { return base + r.samples(where, only, code) }
+	r.with = r.tables("", "")
 	return nil
+}
+
+// samples is the tables s and c: what is counted, under conditions, and the
+// code it is of. only and code, where not empty, restrict them.
+func (r *reader) samples(where []string, only, code string) string {
+	if only != "" {
+		where = append(slices.Clone(where), only)
+	}
+	filter := ""
+	if len(where) > 0 {
+		filter = " WHERE " + strings.Join(where, " AND ")
+	}
+	samples := `SELECT u.unit, p.launch_id AS launch, p.code_id AS code, p.reason, p.samples, p.not_issued FROM pc_sample p JOIN u ON u.launch = p.launch_id` + filter
+	if !r.chains {
+		if code != "" {
+			code = " WHERE " + code
+		}
+		return `, s AS (` + samples + `), c AS (SELECT id, region_id, isa, "offset", opcode, text, file, line FROM code` + code + `)`
+	}
+	// Rows of one instruction, one for each function that it is inlined into. A
+	// tool counts a sample for the innermost, or for each of them: those whose
+	// code has samples of a deeper row beside them are the same ones again. This
+	// is decided by kernel and not by launch, so that what must be remembered
+	// grows with the code and not with the samples.
+	if only != "" {
+		only = " WHERE " + only
+	}
+	const chain = `PARTITION BY run_id, region_id, isa, "offset", CASE WHEN "offset" IS NULL OR isa = 'source' THEN id END ORDER BY coalesce(inline_depth, 0)`
+	with := `, chain AS (SELECT id, coalesce(inline_depth, 0) AS depth,
+		last_value(id) OVER (` + chain + `, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS deepest,
+		first_value(id) OVER (` + chain + `, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS outermost FROM code),
+		home AS (SELECT unit, id, deepest FROM (SELECT a.unit, a.id, h.deepest, h.depth, max(h.depth) OVER (PARTITION BY a.unit, h.deepest) AS most
+			FROM (SELECT DISTINCT u.unit, p.code_id AS id FROM pc_sample p JOIN u ON u.launch = p.launch_id` + only + `) a JOIN chain h ON h.id = a.id) WHERE depth = most),
+		s AS (SELECT t.unit, t.launch, h.deepest AS code, t.reason, t.samples, t.not_issued FROM (` + samples + `) t JOIN home h ON h.unit = t.unit AND h.id = t.code)`
+	if r.a.Options.View == Outermost {
+		return with + `, c AS (SELECT c.id, c.region_id, c.isa, c."offset", c.opcode, c.text, o.file, o.line FROM code c JOIN chain h ON h.id = c.id JOIN code o ON o.id = h.outermost)`
+	}
+	return with + `, c AS (SELECT id, region_id, isa, "offset", opcode, text, file, line FROM code)`
 }
 
 func literals(names []string) string {
