@@ -46,12 +46,13 @@ func (s *Store) Tree(ctx context.Context, run int64, metric string) (dataframe.D
 //
 // metric is the counter that holds the time; empty takes the one which the
 // collector named for the run. Its values are summed over launches (ranks,
-// visits), except that a region with a value as a whole has that. Where the metric is inclusive, exclusive = inclusive - sum of the
-// children's inclusive; where it is exclusive, inclusive = exclusive + sum of
-// the children's inclusive. A region without a value of its own has no value, but
-// for an inclusive that follows from its children. A counter named here counts as inclusive
-// when the profile says so (Score-P's "metric NAME type") or its name does: by
-// the word "inclusive", by HPCToolkit's "(I)" or its scope "execution".
+// visits), except that a region with a value as a whole has that. Where the
+// metric is inclusive, exclusive = inclusive - sum of the children's inclusive;
+// where it is exclusive, inclusive = exclusive + sum of the children's
+// inclusive. A region without a value of its own has no value, but for an
+// inclusive that follows from its children. A counter named here counts as
+// inclusive when the profile says so (Score-P's "metric NAME type") or its name
+// does: by the word "inclusive", by HPCToolkit's "(I)" or its scope "execution".
 func (s *Store) CallTree(ctx context.Context, run int64, metric string) (CallTree, error) {
 	fail := func(err error) (CallTree, error) {
 		return CallTree{}, fmt.Errorf("call tree of run %d: %w", run, err)

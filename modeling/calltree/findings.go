@@ -73,11 +73,16 @@ func (t *Tree) Findings(top int) []Finding {
 		slices.Reverse(f.Rows) // the end of the path comes first
 		out = append(out, f)
 	}
-	for i, r := range t.Flatten(ByName).Rows {
-		if i == top || !r.Exclusive.Valid || r.Exclusive.V <= 0 {
+	found := 0
+	for _, r := range t.Flatten(ByName).Rows {
+		if found == top || !r.Exclusive.Valid || r.Exclusive.V <= 0 {
 			break
 		}
-		f := Finding{ID: fmt.Sprintf("calltree.%s.%d", TopExclusive, i+1), Kind: TopExclusive, Node: r.Name, Value: r.Exclusive.V, Share: t.Share(r.Exclusive), Unit: m.Unit}
+		if r.Name == together {
+			continue
+		}
+		found++
+		f := Finding{ID: fmt.Sprintf("calltree.%s.%d", TopExclusive, found), Kind: TopExclusive, Node: r.Name, Value: r.Exclusive.V, Share: t.Share(r.Exclusive), Unit: m.Unit}
 		if len(r.Nodes) == 1 {
 			f.Path = r.Nodes[0].Path()
 		}

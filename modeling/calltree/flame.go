@@ -226,7 +226,7 @@ func (p *Picture) paint() {
 	others := 0
 	for _, r := range modules {
 		switch {
-		case r.Name == unnamed:
+		case r.Name == unnamed, r.Name == together:
 		case len(fill) < len(palette):
 			c := palette[len(fill)]
 			fill[r.Name] = c
@@ -249,7 +249,7 @@ func (p *Picture) paint() {
 	switch {
 	case others > 0:
 		p.Legend = append(p.Legend, Legend{grey, count(others, "other module") + ", or not known"})
-	case slices.ContainsFunc(modules, func(r Row) bool { return r.Name == unnamed }):
+	case slices.ContainsFunc(modules, func(r Row) bool { return r.Name == unnamed || r.Name == together }):
 		p.Legend = append(p.Legend, Legend{grey, "module not known"})
 	}
 }
@@ -322,7 +322,7 @@ func (p *Picture) About(f Frame) []string {
 		lines = append(lines, fmt.Sprintf("inclusive %s, %s of all", t.quantity(t.Inclusive(n)), tabular.Percent(p.share(t.Inclusive(n)))),
 			fmt.Sprintf("exclusive %s, %s of all", t.quantity(t.Exclusive(n)), tabular.Percent(p.share(t.Exclusive(n)))))
 	}
-	if n.Module != "" {
+	if known(n.Module) != "" {
 		lines = append(lines, "module "+clean(n.Module, 80))
 	}
 	if where := n.where(); where != "" {

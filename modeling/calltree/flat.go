@@ -16,10 +16,20 @@ type Key func(*Node) string
 // Keys of Flatten.
 var (
 	ByName   Key = func(n *Node) string { return n.Name }
-	ByModule Key = func(n *Node) string { return n.Module }
-	ByFile   Key = func(n *Node) string { return n.File }
+	ByModule Key = func(n *Node) string { return known(n.Module) }
+	ByFile   Key = func(n *Node) string { return known(n.File) }
 	ByKind   Key = func(n *Node) string { return n.Kind }
 )
+
+// known is a file or module, "" for the words of tools (callgrind, HPCToolkit)
+// for one that they do not know.
+func known(name string) string {
+	switch name {
+	case "???", "<unknown file>", "<unknown load module>":
+		return ""
+	}
+	return name
+}
 
 // unnamed is the group of nodes for which a Key is "".
 const unnamed = "(unknown)"

@@ -53,7 +53,7 @@ func (t *Tree) HTML() string {
 			fmt.Fprintf(&b, `<i style="width:%.1f%%"></i>`, 100*ex.V/hottest)
 		}
 		title := clean(n.Raw, 300)
-		if n.Module != "" {
+		if known(n.Module) != "" {
 			title += "\nmodule " + clean(n.Module, 100)
 		}
 		fmt.Fprintf(&b, `</span><span class="name" style="margin-left:%.1fem" title="%s"><bdi>%s</bdi></span>`, 0.9*float64(min(depth, 60)), e(title), e(n.label(100)))

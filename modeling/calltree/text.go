@@ -236,7 +236,7 @@ func (n *Node) label(limit int) string {
 // where is a node's place in the source, "" where it is not known.
 func (n *Node) where() string {
 	switch {
-	case n.File == "" || strings.HasPrefix(n.File, "<"): // "<unknown file>"
+	case known(n.File) == "":
 		return ""
 	case n.Line > 0:
 		return fmt.Sprintf("%s:%d", clean(n.File, 200), n.Line)
