@@ -111,7 +111,7 @@ func advice(ctx context.Context, sc *scope) (found, error) {
 			launch, _ := v[5].(int64)
 			e.rows = []Row{{Table: "attribute", Region: v[4].(int64), Launch: launch, Metric: e.name}}
 			es = append(es, e)
-		}, "SELECT name, min(scope), max(gain), count(*), min(region_id), min(launch_id) FROM ("+from+") WHERE gain > 1 GROUP BY name ORDER BY 3 DESC, name LIMIT 8"); err != nil {
+		}, "SELECT name, min(scope), max(gain), count(*), min(region_id), min(launch_id) FROM ("+from+") WHERE gain > 2 GROUP BY name ORDER BY 3 DESC, name LIMIT 4"); err != nil {
 			return f, err
 		}
 		for _, e := range es {
@@ -119,7 +119,7 @@ func advice(ctx context.Context, sc *scope) (found, error) {
 			part := math.Min(1, e.gain/100)
 			f.items = append(f.items, Item{Kind: Advice, Rule: "ncu-" + rule, Verdict: Problem, Kernel: k.Name, Metric: "speed-up that the tool estimates", Value: e.gain, Unit: "%", Share: k.share(), Gain: part,
 				Statement: fmt.Sprintf("Nsight Compute's rule %s puts what can be gained in %s at %s (%s).", rule, k.short(), quantity(e.gain, "%"), scopeWords(e.scope)),
-				Sources:   sc.source(e.rows, e.count), Query: "SELECT max(gain) FROM (" + from + ") WHERE gain > 1 AND name = " + literal(e.name),
+				Sources:   sc.source(e.rows, e.count), Query: "SELECT max(gain) FROM (" + from + ") WHERE gain > 2 AND name = " + literal(e.name),
 				Estimate: "the tool's own estimate, the largest over launches", Importance: k.share() * (0.15 + 0.2*part),
 				Meaning: "The text of the rule is in the profile: rooflab query \"SELECT value FROM attribute WHERE name = '" + e.name + "'\"."})
 		}

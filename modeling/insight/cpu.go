@@ -10,7 +10,7 @@ const (
 var cpuRules = family{"CPU", []rule{
 	{
 		name: "ipc", what: "instructions per cycle", unit: "", limit: 1, under: true,
-		value:    []string{"instructions // cycles", "instructions // cpu-cycles", "PAPI_TOT_INS // PAPI_TOT_CYC", "INSTR_RETIRED_ANY // CPU_CLK_UNHALTED_CORE", "IPC"},
+		value:    []string{"instructions // cycles", "instructions // cpu-cycles", "PAPI_TOT_INS // PAPI_TOT_CYC", "INSTR_RETIRED_ANY // CPU_CLK_UNHALTED_CORE", "1 / CPI"},
 		from:     ours + perfNinja + ", section 4.4",
 		bad:      "%s executes only %s instructions per cycle.",
 		fine:     "%s executes %s instructions per cycle.",

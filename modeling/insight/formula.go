@@ -26,13 +26,19 @@ type node struct {
 // parse reads a formula. Names may hold spaces and brackets where known says
 // so: it returns the longest name that a text begins with.
 func parse(text string, known func(rest string) string) (formula, error) {
+	f, rest, err := parsePrefix(text, known)
+	if err == nil && rest != "" {
+		err = fmt.Errorf("reading the formula %q: %q is left over", text, rest)
+	}
+	return f, err
+}
+
+// parsePrefix reads as much of a text as is a formula.
+func parsePrefix(text string, known func(rest string) string) (formula, string, error) {
 	p := parser{rest: text, known: known}
 	n, err := p.sum()
-	if err == nil && p.rest != "" {
-		err = fmt.Errorf("%q is left over", p.rest)
-	}
 	if err != nil {
-		return formula{}, fmt.Errorf("reading the formula %q: %w", text, err)
+		return formula{}, "", fmt.Errorf("reading the formula %q: %w", text, err)
 	}
 	f := formula{text: text, root: *n}
 	f.root.walk(func(name string) {
@@ -40,7 +46,7 @@ func parse(text string, known func(rest string) string) (formula, error) {
 			f.names = append(f.names, name)
 		}
 	})
-	return f, nil
+	return f, p.rest, nil
 }
 
 // sql is the formula with columns for counters; a division by zero is NULL.

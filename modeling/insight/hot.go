@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rooflab/rooflab/datasets"
 	"github.com/rooflab/rooflab/modeling/hot"
 	"github.com/rooflab/rooflab/modeling/observe"
 )
 
 // hotKernels says where the time goes.
-func hotKernels(_ context.Context, sc *scope) (found, error) {
+func hotKernels(ctx context.Context, sc *scope) (found, error) {
 	h := sc.hot
 	if h.Total == 0 {
+		if n, err := number(ctx, sc.store, fmt.Sprintf("SELECT (SELECT count(*) FROM telemetry WHERE run_id = %d) + (SELECT count(*) FROM ceiling WHERE run_id = %d)", sc.run.ID, sc.run.ID)); err != nil || n > 0 && len(sc.kernels) == 0 {
+			return found{}, err // a recording of sensors, or of a machine's limits
+		}
 		what := fmt.Sprintf("run %d has no time of any region", sc.run.ID)
 		if len(sc.kernels) == 0 {
 			what = fmt.Sprintf("run %d has no kernels and no regions", sc.run.ID)
@@ -36,13 +40,18 @@ func hotKernels(_ context.Context, sc *scope) (found, error) {
 		evidence = append(evidence, k.Evidence[:min(len(k.Evidence), 1)]...)
 	}
 	all := len(h.Kernels) + len(h.Rest)
-	statement := fmt.Sprintf("%s of %s cover %s of the %s (%s in all)", plural(len(h.Kernels), "hot "+noun), plural(all, noun), percent(h.Covered), what, quantity(h.Total, h.Unit))
+	verb := "cover"
+	if len(h.Kernels) == 1 {
+		verb = "covers"
+	}
+	statement := fmt.Sprintf("%s of %s %s %s of the %s (%s in all)", plural(len(h.Kernels), "hot "+noun), plural(all, noun), verb, percent(h.Covered), what, quantity(h.Total, h.Unit))
 	if all == 1 {
-		statement = fmt.Sprintf("All of the %s (%s) is in one %s, %s", what, quantity(h.Total, h.Unit), noun, clean(h.Kernels[0].Name, mostName))
+		k := sc.fromHot(h.Kernels[0])
+		statement = fmt.Sprintf("All of the %s (%s%s) is in one %s, %s", what, quantity(h.Total, h.Unit), perLaunch(k), noun, k.short())
 	}
 	f.items = append(f.items, Item{Kind: Hot, Rule: "total", Verdict: Fact, Statement: statement + ".",
 		Metric: what, Value: h.Total, Unit: h.Unit, Share: 1, Importance: 1,
-		Sources: sc.evidence(evidence), Query: sc.times(nil) + "\nSELECT sum(v) FROM o",
+		Sources: sc.evidence(ctx, evidence), Query: sc.times(nil) + "\nSELECT sum(v) FROM o",
 		Meaning: "Work on what takes the time: the gain from a kernel is at most its share (Amdahl's law)."})
 	for i, k := range sc.kernels {
 		if k.Time == nil {
@@ -50,19 +59,25 @@ func hotKernels(_ context.Context, sc *scope) (found, error) {
 			continue
 		}
 		statement := fmt.Sprintf("%s takes %s of the %s: %s", k.short(), percent(*k.Share), what, quantity(*k.Time, k.Unit))
-		if k.Launches > 1 {
-			statement += fmt.Sprintf(" in %s, %s each on average", plural(k.Launches, launchNoun(k)), quantity(*k.Time/float64(k.Launches), k.Unit))
-		}
-		if all == 1 && !sc.named && k.Launches <= 1 {
+		statement += perLaunch(k)
+		if all == 1 {
 			continue // the total says it
 		}
 		f.items = append(f.items, Item{Kind: Hot, Rule: "kernel", Verdict: Fact, Kernel: k.Name, Statement: statement + ".",
 			Metric: what, Value: *k.Time, Unit: k.Unit, Share: *k.Share, Importance: 0.5 + 0.49**k.Share - 0.001*float64(i),
 			Reference: &Reference{Value: h.Total, What: what + " of all"},
-			Sources:   sc.evidence(evidenceOf(h, k)), Query: sc.times(k) + "\nSELECT sum(v) FROM o",
+			Sources:   sc.evidence(ctx, evidenceOf(h, k)), Query: sc.times(k) + "\nSELECT sum(v) FROM o",
 			Moves: []Move{{sc.timeMetric(), Down}}})
 	}
 	return f, nil
+}
+
+// perLaunch says how many launches there are and what each takes.
+func perLaunch(k *Kernel) string {
+	if k.Launches <= 1 || k.Time == nil {
+		return ""
+	}
+	return fmt.Sprintf(" in %s, %s each on average", plural(k.Launches, launchNoun(k)), quantity(*k.Time/float64(k.Launches), k.Unit))
 }
 
 func launchNoun(k *Kernel) string {
@@ -86,6 +101,10 @@ func evidenceOf(h hot.Result, k *Kernel) []observe.Row {
 // collectTime is a command that measures times, for the kind of run.
 func (sc *scope) collectTime() string {
 	switch {
+	case sc.run.Status == datasets.RunEmpty:
+		return ""
+	case sc.is("go test", "benchseries"):
+		return "go test -bench . -count 10 > FILE"
 	case sc.is("rocprof"):
 		return "rocprofv3 --kernel-trace -- CMD"
 	case sc.is("ncu", "nvidia", "nvml", "gpu-roofline", "roofline-peaks"):

@@ -149,8 +149,12 @@ var analyses = []analysis{
 	{"advice", advice},
 	{"noise", noise},
 	{"change", changes},
+	{"timeline", traces},
+	{"call path", hotPath},
 	{"scaling", growth},
 	{"telemetry", sensors},
+	{"machine", limits},
+	{"values", values},
 }
 
 // Of makes a report.

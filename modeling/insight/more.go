@@ -58,7 +58,7 @@ func growth(ctx context.Context, sc *scope) (found, error) {
 		}
 		it := Item{Kind: Scaling, Rule: "growth", Verdict: Fact, Kernel: k.Name, Metric: "time in this run", Value: *k.Time, Unit: k.Unit, Share: k.share(),
 			Statement: fmt.Sprintf("%s grows as %s over %s: %s (%.1f %% error in leave-one-out over %d sizes)", k.short(), m.Growth(), strings.Join(parameters, ", "), m.Formula(), 100*m.SMAPE, len(m.Points)),
-			Sources:   sc.evidence(evidenceOf(sc.hot, k)), Query: sc.times(k) + "\nSELECT sum(v) FROM o",
+			Sources:   sc.evidence(ctx, evidenceOf(sc.hot, k)), Query: sc.times(k) + "\nSELECT sum(v) FROM o",
 			Importance: 0.4 * k.share(), Estimate: "a fitted formula; beyond the sizes measured it is an extrapolation"}
 		if m.Constant() {
 			it.Statement = fmt.Sprintf("%s does not depend on %s (%d sizes)", k.short(), strings.Join(parameters, ", "), len(m.Points))
@@ -93,7 +93,7 @@ func sensors(ctx context.Context, sc *scope) (found, error) {
 		return f, err
 	}
 	for _, r := range rs {
-		what := ""
+		var what string
 		switch {
 		case strings.HasSuffix(r.name, ".clock.sm"):
 			what = "core clock"

@@ -49,7 +49,7 @@ var nvidiaRules = family{"NVIDIA", []rule{
 		moves:    []Move{{"derived__memory_l2_theoretical_sectors_global_excessive", Down}},
 	},
 	{
-		name: "global-load-sectors", what: "sectors per request of global loads", unit: "",
+		name: "global-load-sectors", unless: "global-load-bytes-per-sector", what: "sectors per request of global loads", unit: "",
 		value: []string{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum // l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
 			"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", "gld_transactions_per_request"}, limit: 16,
 		from:     bestPractices + ", Coalesced Access to Global Memory: a warp of 32 threads needs 4 sectors for 4-byte, 8 for 8-byte, 16 for 16-byte elements",
@@ -61,7 +61,7 @@ var nvidiaRules = family{"NVIDIA", []rule{
 		moves:    []Move{{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", Down}},
 	},
 	{
-		name: "global-store-sectors", what: "sectors per request of global stores", unit: "",
+		name: "global-store-sectors", unless: "global-store-bytes-per-sector", what: "sectors per request of global stores", unit: "",
 		value: []string{"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum // l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
 			"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio", "gst_transactions_per_request"}, limit: 16,
 		from:     bestPractices + ", Coalesced Access to Global Memory",
@@ -85,7 +85,7 @@ var nvidiaRules = family{"NVIDIA", []rule{
 		moves:    []Move{{"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", Down}},
 	},
 	{
-		name: "bank-conflict-count", what: "bank conflicts of shared memory", unit: "",
+		name: "bank-conflict-count", unless: "bank-conflicts", what: "bank conflicts of shared memory", unit: "",
 		value: []string{"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"}, limit: 0, fact: true,
 		from:    bestPractices + ", Shared Memory and Memory Banks",
 		bad:     "%s has %s bank conflicts of shared memory per launch.",

@@ -25,36 +25,72 @@ func noise(ctx context.Context, sc *scope) (found, error) {
 	}
 	few := 0
 	for _, k := range sc.kernels {
+		of, shape, err := sc.sameShape(ctx, k)
+		if err != nil {
+			return f, err
+		}
 		var values []float64
 		var rows []observe.Row
+		ranks := map[int64]bool{}
 		for _, o := range obs {
-			if o.Kernel == k.Name && o.Kind == k.Kind && o.Value.Valid && o.Launch != 0 {
+			if o.Kernel == k.Name && o.Kind == k.Kind && o.Value.Valid && o.Launch != 0 && (of == nil || of[o.Launch]) {
 				values, rows = append(values, o.Value.V), append(rows, o.Row)
+				if o.Rank.Valid {
+					ranks[o.Rank.V] = true
+				}
 			}
 		}
 		n := change.NoiseOf(values)
-		if n.N < 3 || math.IsNaN(n.Variance) {
-			few++
-			continue
+		if n.N < 3 || math.IsNaN(n.Variance) || len(ranks) == n.N {
+			few += b2i(n.N < 3)
+			continue // one value for each rank says how they are balanced, not how steady
+		}
+		where := "launch_id IS NOT NULL"
+		if shape != "" {
+			where = "launch_id IN (" + shape + ")"
 		}
 		it := Item{Kind: Noise, Rule: "variation", Verdict: Fine, Kernel: k.Name, Metric: "coefficient of variation of the time", Value: n.Variance, Share: k.share(),
-			Statement: fmt.Sprintf("The %d measurements of %s vary by %s (median %s).", n.N, k.short(), percent(n.Variance), quantity(n.Median, "s")),
+			Statement: fmt.Sprintf("%s of %s vary by %s (median %s).", plural(n.N, launchNoun(k)), k.short(), percent(n.Variance), quantity(n.Median, "s")),
 			Reference: &Reference{Value: unsteady, What: "threshold", From: "rooflab's threshold"}, Importance: 0.1 * k.share(),
-			Sources: sc.evidence(rows), Query: sc.times(k) + "\nSELECT stddev_samp(v) / avg(v) FROM o WHERE launch_id IS NOT NULL"}
-		if trouble := n.Trouble(); n.Variance > unsteady || trouble != "" {
+			Sources: sc.evidence(ctx, rows), Query: sc.times(k) + "\nSELECT stddev_samp(v) / avg(v) FROM o WHERE " + where}
+		if shape != "" {
+			it.Statement = strings.Replace(it.Statement, " vary", " with the same grid and block vary", 1)
+		}
+		if trouble := n.Trouble(); n.Variance > unsteady || trouble != "" && n.Variance > unsteady/5 {
 			it.Verdict, it.Importance = Problem, k.share()*min(0.5, 0.2+n.Variance)
 			if trouble != "" {
 				it.Statement = strings.TrimSuffix(it.Statement, ".") + ": " + trouble + "."
 			}
-			it.Meaning = "Either the launches do different work (sizes, iterations), or the machine is not quiet: a change smaller than this cannot be seen without many repeats."
+			it.Meaning = "Either they do different work (sizes, iterations), or the machine is not quiet: a change smaller than this cannot be seen without many repeats."
 			it.Remedies = []string{"Compare launches of the same size; fix clocks, pin threads, warm up, repeat, and take medians with intervals."}
+			if sc.traced() { // a program's launches do different work
+				it.Verdict, it.Importance, it.Remedies = Fact, 0.15*k.share(), nil
+			}
 		}
 		f.items = append(f.items, it)
 	}
-	if few > 0 && len(f.items) == 0 && !sc.is("nsys", "pytorch", "trace-event") {
-		f.missing = append(f.missing, Missing{What: "fewer than 3 measurements of each kernel: how steady they are is not known", Command: "rooflab collect run --repeats 10 --store STORE -- CMD"})
+	if few > 0 && len(f.items) == 0 && !sc.traced() {
+		f.missing = append(f.missing, Missing{What: "each is measured fewer than 3 times: how steady the times are is not known", Command: "rooflab collect run --repeats 10 --store STORE -- CMD"})
 	}
 	return f, nil
+}
+
+// traced reports whether the run is a trace of a whole program.
+func (sc *scope) traced() bool { return sc.is("nsys", "pytorch", "trace-event", "rocprof") }
+
+// sameShape are the launches of a kernel with its most frequent grid and
+// block, and SQL for them; nil and "" where all launches have the same, or the
+// run does not say.
+func (sc *scope) sameShape(ctx context.Context, k *Kernel) (map[int64]bool, string, error) {
+	const shape = "grid_x, grid_y, grid_z, block_x, block_y, block_z, smem"
+	from := fmt.Sprintf("FROM launch WHERE run_id = %d AND region_id IN (%s)", sc.run.ID, sc.regions(k))
+	kinds, err := number(ctx, sc.store, fmt.Sprintf("SELECT count(*) FROM (SELECT DISTINCT %s %s)", shape, from))
+	if err != nil || kinds < 2 {
+		return nil, "", err
+	}
+	sql := fmt.Sprintf("SELECT id %[1]s AND hash(%[2]s) = (SELECT hash(%[2]s) AS h %[1]s GROUP BY h ORDER BY count(*) DESC, min(id) LIMIT 1)", from, shape)
+	of := map[int64]bool{}
+	return of, sql, each(ctx, sc.store, func(v []any) { of[v[0].(int64)] = true }, sql)
 }
 
 // changes compares the run with one before.
@@ -77,7 +113,7 @@ func changes(ctx context.Context, sc *scope) (found, error) {
 	}
 	total := func(s *scope) string { return "(" + s.times(nil) + "\nSELECT sum(v) FROM o)" }
 	both := func(rows []observe.Row, other []observe.Row) []Source {
-		return append(old.evidence(rows), sc.evidence(other)...)
+		return append(old.evidence(ctx, rows), sc.evidence(ctx, other)...)
 	}
 	if r.Before > 0 {
 		f.items = append(f.items, Item{Kind: Change, Rule: "total", Verdict: Fact, Metric: "time of all, after / before", Value: r.After / r.Before, Share: 1, Importance: 0.995,

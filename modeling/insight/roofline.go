@@ -18,18 +18,15 @@ const mostValues = 2_000_000
 // rooflines says what bounds each kernel.
 func rooflines(ctx context.Context, sc *scope) (found, error) {
 	var f found
-	opt, err := sc.ceilings(ctx)
-	if err != nil {
-		return f, err
-	}
 	var drawn []roofline.Result
+	known := sc.hasRoofline()
 	for _, k := range sc.kernels {
 		filter := datasets.Filter{Run: sc.run.ID, Kernel: k.Name}
 		n, err := number(ctx, sc.store, fmt.Sprintf("SELECT count(*) FROM counter WHERE run_id = %d AND region_id IN (%s)", sc.run.ID, sc.regions(k)))
 		if err != nil {
 			return f, err
 		}
-		if n == 0 || !sc.hasRoofline() {
+		if n == 0 || !known {
 			continue
 		}
 		sampled := ""
@@ -37,27 +34,35 @@ func rooflines(ctx context.Context, sc *scope) (found, error) {
 			filter.Sample = max(1, int(mostValues/(n/float64(k.Launches))))
 			sampled = fmt.Sprintf("from %d of %d launches, picked at random", filter.Sample, k.Launches)
 		}
-		ms, err := sc.store.Measurements(ctx, filter)
+		ls, err := roofline.FromStore(ctx, sc.store, filter)
 		if err != nil {
 			return f, err
 		}
-		ms = slices.DeleteFunc(ms, func(m datasets.Measurement) bool { return k.launched && m.Launch == 0 })
-		for _, r := range roofline.ByKernel(roofline.AnalyseAll(roofline.FromMeasurements(ms), opt)) {
-			w := rooflineWriter{sc: sc, k: k, r: r, sampled: sampled}
+		for _, r := range roofline.ByKernel(roofline.AnalyseAll(ls, roofline.Options{})) {
+			w := rooflineWriter{sc: sc, k: k, r: r, sampled: sampled, facts: facts(ls)}
 			items, err := w.items(ctx)
 			if err != nil {
 				return f, err
 			}
+			if len(items) == 0 {
+				continue
+			}
 			f.items = append(f.items, items...)
-			if r.Bound == roofline.Unknown && len(items) > 0 {
+			if r.Bound == roofline.Unknown {
 				f.missing = append(f.missing, Missing{What: k.short() + ": " + r.Why, Command: sc.collectRoofline()})
-			} else if r.Bound != roofline.Unknown {
+			} else {
 				k.Bound = string(r.Bound)
+			}
+			for _, n := range r.Notes {
+				f.notes = append(f.notes, "Roofline of "+k.short()+": "+n+".")
 			}
 			drawn = append(drawn, r)
 		}
 	}
 	if len(f.items) == 0 {
+		if !sc.measured() {
+			return found{}, nil
+		}
 		return found{}, &missingError{what: "no counters of work and bytes", command: sc.collectRoofline()}
 	}
 	if svg, ok := rooflineSVG(drawn); ok {
@@ -97,26 +102,20 @@ func (sc *scope) collectRoofline() string {
 	return "likwid-perfctr -g MEM_DP -O CMD > FILE.csv"
 }
 
-// levelNames are the levels of the table ceiling.
-var levelNames = map[string]roofline.Level{"dram": roofline.DRAM, "l3": roofline.L3, "l2": roofline.L2, "l1": roofline.L1, "lds": roofline.Shared, "shared": roofline.Shared}
-
-var precisionNames = map[string]roofline.Precision{"fp64": roofline.FP64, "fp32": roofline.FP32, "fp16": roofline.FP16, "fp64.tensor": roofline.TensorFP64,
-	"fp32.tensor": roofline.TensorFP32, "fp16.tensor": roofline.TensorFP16, "bf16.tensor": roofline.TensorBF16, "fp8.tensor": roofline.TensorFP8, "int8.tensor": roofline.TensorInt8}
-
-// ceilings are those of the run's machine that the store knows, measured ones
-// before theoretical ones, for profiles that have none of their own.
-func (sc *scope) ceilings(ctx context.Context) (roofline.Options, error) {
-	opt := roofline.Options{Bandwidth: map[roofline.Level]float64{}, Peak: map[roofline.Precision]float64{}}
-	err := each(ctx, sc.store, func(v []any) {
-		level, value := v[0].(string), v[1].(float64)
-		if l, ok := levelNames[level]; ok && opt.Bandwidth[l] == 0 {
-			opt.Bandwidth[l] = value
+// facts are what roofline adds to the counters of launches under names that no
+// tool has (the machine's units and clock), as far as it is the same for all.
+func facts(ls []roofline.Launch) map[string]float64 {
+	out := map[string]float64{}
+	for i, l := range ls {
+		for name, v := range l.Metrics {
+			if old, ok := out[name]; i == 0 || ok && old == v {
+				out[name] = v
+			} else {
+				delete(out, name)
+			}
 		}
-		if p, ok := precisionNames[level]; ok && opt.Peak[p] == 0 {
-			opt.Peak[p] = value
-		}
-	}, "SELECT level, max(value) FROM ceiling WHERE machine_id = ? GROUP BY level, measured ORDER BY measured DESC, level", sc.machine)
-	return opt, err
+	}
+	return out
 }
 
 // rooflineWriter makes items of one kernel's roofline.
@@ -125,6 +124,7 @@ type rooflineWriter struct {
 	k       *Kernel
 	r       roofline.Result
 	sampled string
+	facts   map[string]float64
 }
 
 // limit is a ceiling and its use.
@@ -181,54 +181,59 @@ const rooflinePaper = "Williams, Waterman and Patterson 2009, Roofline, CACM 52(
 
 func (w rooflineWriter) items(ctx context.Context) ([]Item, error) {
 	var out []Item
+	add := func(v roofline.Quantity, expression func(aggregate) string, it Item) error {
+		it, ok, err := w.item(ctx, v, expression, it)
+		if ok {
+			out = append(out, it)
+		}
+		return err
+	}
 	ls := w.limits()
 	top := ls[0]
-	if i := slices.IndexFunc(ls, func(l limit) bool { return l.rule != "sm" }); i >= 0 && ls[i].used.OK && (ls[i].used.Value >= roofline.BusyEnough || !top.used.OK) {
+	// The unit of the SMs includes the pipes: it is named only where nothing finer is.
+	if i := slices.IndexFunc(ls, func(l limit) bool { return l.rule != "sm" }); i >= 0 && ls[i].used.OK && ls[i].used.Value >= roofline.BusyEnough {
 		top = ls[i]
 	}
 	share := w.k.share()
 	if top.used.OK && w.r.Bound != roofline.Unknown {
-		it, err := w.bound(ctx, top)
+		if err := w.bound(top, add); err != nil {
+			return nil, err
+		}
+	}
+	headline := len(out) > 0
+	for _, l := range ls {
+		var err error
+		switch {
+		case l.rule == "sm" || headline && l.name == top.name:
+		case l.used.OK && l.used.Value > 0.005:
+			err = add(l.used, used(l), Item{Rule: l.rule + "-use", Verdict: Fact, Metric: l.name + " used",
+				Statement:  fmt.Sprintf("%s uses %s of the %s: %s of %s.", w.k.short(), percent(l.used.Value), l.name, quantity(l.rate.Value, l.unit), quantity(l.ceiling.Value, l.unit)),
+				Reference:  enough(),
+				Importance: 0.15 * share * min(1, l.used.Value)})
+		case !l.used.OK && l.rate.OK && l.rate.Value > 0:
+			err = add(l.rate, rate(l), Item{Rule: l.rule + "-rate", Verdict: Fact, Metric: l.name, Unit: l.unit,
+				Statement:  fmt.Sprintf("%s attains %s of %s; there is no ceiling to compare it with.", w.k.short(), quantity(l.rate.Value, l.unit), l.name),
+				Importance: 0.3 * share})
+		}
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, it...)
 	}
-	for _, l := range ls {
-		switch {
-		case l.rule == "sm" || l.name == top.name && len(out) > 0:
-			continue
-		case l.used.OK && l.used.Value > 0.005:
-			it, err := w.item(ctx, l.used, used(l), Item{Rule: l.rule + "-use", Verdict: Fact, Metric: l.name + " used", Unit: "",
-				Statement:  fmt.Sprintf("%s uses %s of the %s: %s of %s.", w.k.short(), percent(l.used.Value), l.name, quantity(l.rate.Value, l.unit), quantity(l.ceiling.Value, l.unit)),
-				Reference:  &Reference{Value: roofline.BusyEnough, What: "part from which a ceiling counts as the bound", From: "Nsight Compute Profiling Guide, Speed of Light"},
-				Importance: 0.15 * share * min(1, l.used.Value)})
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, it)
-		case !l.used.OK && l.rate.OK && l.rate.Value > 0:
-			it, err := w.item(ctx, l.rate, rate(l), Item{Rule: l.rule + "-rate", Verdict: Fact, Metric: l.name, Unit: l.unit,
-				Statement:  fmt.Sprintf("%s attains %s of %s; the profile has no ceiling to compare it with.", w.k.short(), quantity(l.rate.Value, l.unit), l.name),
-				Importance: 0.3 * share})
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, it)
-		}
-	}
-	it, ok, err := w.intensity(ctx)
-	if ok {
-		out = append(out, it)
-	}
-	return out, err
+	return out, w.intensity(add)
 }
 
+// enough is the use from which a ceiling bounds.
+func enough() *Reference {
+	return &Reference{Value: roofline.BusyEnough, What: "part from which a ceiling counts as the bound", From: ncuGuide + ", Speed of Light"}
+}
+
+// adder takes an item whose value comes from an expression over launches.
+type adder func(v roofline.Quantity, expression func(aggregate) string, it Item) error
+
 // bound is the headline: what limits the kernel, and what is left to gain.
-func (w rooflineWriter) bound(ctx context.Context, top limit) ([]Item, error) {
+func (w rooflineWriter) bound(top limit, add adder) error {
 	share := w.k.share()
-	it := Item{Rule: top.rule + "-bound", Verdict: Problem, Metric: top.name + " used", Importance: 0.5 + 0.48*share,
-		Reference: &Reference{Value: roofline.BusyEnough, What: "part from which a ceiling counts as the bound", From: "Nsight Compute Profiling Guide, Speed of Light"}}
+	it := Item{Rule: top.rule + "-bound", Verdict: Problem, Metric: top.name + " used", Importance: 0.5 + 0.48*share, Reference: enough()}
 	rates := ""
 	if top.rate.OK && top.ceiling.OK {
 		rates = fmt.Sprintf(", %s of %s", quantity(top.rate.Value, top.unit), quantity(top.ceiling.Value, top.unit))
@@ -261,20 +266,19 @@ func (w rooflineWriter) bound(ctx context.Context, top limit) ([]Item, error) {
 		it.Gain = max(0, 1-top.used.Value/roofline.BusyEnough)
 	}
 	it.Moves = append(it.Moves, Move{w.sc.timeMetric(), Down})
-	headline, err := w.item(ctx, top.used, used(top), it)
-	if err != nil || !memory && !arithmetic || !top.amount.OK || !top.ceiling.OK || !w.r.Time.OK {
-		return []Item{headline}, err
+	if err := add(top.used, used(top), it); err != nil || !memory && !arithmetic || !top.amount.OK || !top.ceiling.OK || !w.r.Time.OK {
+		return err
 	}
 	// What would be if the ceiling were reached.
 	best := top.amount.Value / top.ceiling.Value
-	at, err := w.item(ctx, roofline.Quantity{Value: best, OK: true}, func(a aggregate) string {
+	gain := max(0, 1-best/w.r.Time.Value)
+	return add(roofline.Quantity{Value: best, OK: true}, func(a aggregate) string {
 		return a.total(top.amount) + " / nullif(" + a.mean(top.ceiling) + ", 0)"
 	}, Item{Rule: top.rule + "-roof", Verdict: Fact, Metric: "time at the " + top.name + " roof", Unit: "s",
 		Statement: fmt.Sprintf("At the %s roof %s would take %s instead of %s: with the same %s, at most %s can be gained.", top.name, w.k.short(),
-			quantity(best, "s"), quantity(w.r.Time.Value, "s"), amountWord(memory), percent(max(0, 1-best/w.r.Time.Value))),
-		Reference: &Reference{Value: w.r.Time.Value, What: "measured time, s"}, Gain: max(0, 1-best/w.r.Time.Value),
-		Estimate: "a bound of the model: ceilings at the profiled clock, perfect overlap", Importance: 0.35 * share})
-	return []Item{headline, at}, err
+			quantity(best, "s"), quantity(w.r.Time.Value, "s"), amountWord(memory), percent(gain)),
+		Reference: &Reference{Value: w.r.Time.Value, What: "measured time, s"}, Gain: gain,
+		Estimate: "a bound of the model, with perfect overlap", Importance: 0.35 * share})
 }
 
 func amountWord(memory bool) string {
@@ -286,7 +290,7 @@ func amountWord(memory bool) string {
 
 // moves are the counters of a quantity.
 func (w rooflineWriter) moves(q roofline.Quantity, d Direction) []Move {
-	f, err := w.sc.parse(q.From)
+	f, err := w.formula(q)
 	if err != nil || !q.OK {
 		return nil
 	}
@@ -300,11 +304,11 @@ func (w rooflineWriter) moves(q roofline.Quantity, d Direction) []Move {
 }
 
 // intensity compares flop per byte with the machine's balance.
-func (w rooflineWriter) intensity(ctx context.Context) (Item, bool, error) {
+func (w rooflineWriter) intensity(add adder) error {
 	p, ok := w.r.Dominant()
 	ai := w.r.Intensity(roofline.DRAM, p)
 	if !ok || !ai.OK || ai.Value <= 0 {
-		return Item{}, false, nil
+		return nil
 	}
 	work, traffic := w.r.Work[p], w.r.Traffic[roofline.DRAM]
 	unit := "flop/byte"
@@ -324,8 +328,7 @@ func (w rooflineWriter) intensity(ctx context.Context) (Item, bool, error) {
 			w.k.short(), ai.Value, unit, p, side, balance, roof, percent(d.Value))
 		it.Reference = &Reference{Value: balance, What: "machine balance, " + unit, From: rooflinePaper}
 	}
-	out, err := w.item(ctx, ai, func(a aggregate) string { return a.total(work.Flop) + " / nullif(" + a.total(traffic.Bytes) + ", 0)" }, it)
-	return out, true, err
+	return add(ai, func(a aggregate) string { return a.total(work.Flop) + " / nullif(" + a.total(traffic.Bytes) + ", 0)" }, it)
 }
 
 // aggregate writes quantities of launches as SQL over the kernel's launches.
@@ -358,57 +361,108 @@ func rate(l limit) func(aggregate) string {
 	return func(a aggregate) string { return a.total(l.amount) + " / nullif(" + a.total(a.time) + ", 0)" }
 }
 
-// item completes an item of a value with the query that finds it again.
-func (w rooflineWriter) item(ctx context.Context, v roofline.Quantity, expression func(aggregate) string, it Item) (Item, error) {
-	it.Kind, it.Kernel, it.Value, it.Share, it.Formula = Roofline, w.k.Name, v.Value, w.k.share(), v.From
+// item completes an item of a value with the query that finds it again. It
+// reports false where the value does not follow from counters of this run.
+func (w rooflineWriter) item(ctx context.Context, v roofline.Quantity, expression func(aggregate) string, it Item) (Item, bool, error) {
+	it.Kind, it.Kernel, it.Value, it.Share = Roofline, w.k.Name, v.Value, w.k.share()
+	if f := v.From; it.Formula == "" && v.OK {
+		it.Formula = f
+	}
 	if math.IsNaN(it.Value) {
-		return it, nil
+		return it, false, nil
 	}
-	if w.sampled != "" {
-		it.Estimate = strings.TrimPrefix(it.Estimate+"; "+w.sampled, "; ")
-	}
+	estimates := []string{it.Estimate, w.sampled}
 	var names []string
-	given := false
-	var failed error
-	quantitySQL := func(column func(string) string) func(roofline.Quantity) string {
+	var ceilings []string
+	ok := true
+	write := func(column func(string) string) func(roofline.Quantity) string {
 		return func(q roofline.Quantity) string {
-			if q.From == roofline.Given {
-				given = true
+			if f, err := w.formula(q); err == nil {
+				for _, n := range f.names {
+					if !slices.Contains(names, n) && w.sc.metrics[n] {
+						names = append(names, n)
+					}
+				}
+				return f.sql(column)
+			}
+			if kind, _, found := strings.Cut(q.From, ": "); q.From == roofline.Given || found && strings.HasPrefix(kind, "measured") || kind == "theoretical" {
+				if !slices.Contains(ceilings, q.From) {
+					ceilings = append(ceilings, q.From)
+				}
 				return fmt.Sprintf("%.17g", q.Value)
 			}
-			f, err := w.sc.parse(q.From)
-			if err != nil {
-				failed = err
-				return "NULL"
-			}
-			for _, n := range f.names {
-				if !slices.Contains(names, n) {
-					names = append(names, n)
-				}
-			}
-			return f.sql(column)
+			ok = false
+			return "NULL"
 		}
 	}
 	// Once for the names, which the table of launches needs as columns.
-	expression(aggregate{quantitySQL(func(string) string { return "" }), w.r.Time})
-	with, column := w.sc.launches(w.k, names)
-	it.Query = with + "\nSELECT " + expression(aggregate{quantitySQL(column), w.r.Time}) + " FROM l"
-	if failed != nil {
-		return it, failed
+	expression(aggregate{write(func(string) string { return "" }), w.r.Time})
+	if !ok || len(names) == 0 {
+		return it, false, nil
 	}
+	with, column := w.sc.launches(w.k, names)
+	it.Query = with + "\nSELECT " + expression(aggregate{write(func(n string) string {
+		v, fact := w.facts[n]
+		switch {
+		case n == "dur_ns":
+			return "(d * 1e9)"
+		case !w.sc.metrics[n] && fact:
+			return fmt.Sprintf("%.17g", v)
+		}
+		return column(n)
+	}), w.r.Time}) + " FROM l"
+	for _, q := range w.quantities() {
+		if _, text, found := strings.Cut(q.From, "estimate: "); found && strings.Contains(it.Formula, q.From) {
+			estimates = append(estimates, text)
+		}
+	}
+	for _, c := range ceilings {
+		estimates = append(estimates, "the ceiling is "+clean(c, 120))
+	}
+	it.Estimate = strings.Join(slices.DeleteFunc(estimates, func(s string) bool { return s == "" }), "; ")
 	var err error
 	it.Sources, err = w.sc.counterRows(ctx, w.k, names)
-	if given {
+	if len(ceilings) > 0 {
 		it.Sources[0].Rows = append(it.Sources[0].Rows, w.ceilingRows(ctx)...)
-		it.Estimate = strings.TrimPrefix(it.Estimate+"; ceilings are those that the store has of the machine, not of this run's clock", "; ")
 	}
-	return it, err
+	return it, err == nil, err
+}
+
+// formula reads what a quantity was made of. Every name must be a counter of
+// the run, a fact of the machine, or the duration of launches; words after an
+// estimate's formula explain it.
+func (w rooflineWriter) formula(q roofline.Quantity) (formula, error) {
+	text, estimate := strings.CutPrefix(q.From, "estimate: ")
+	f, rest, err := w.sc.parsePrefix(text)
+	if err != nil {
+		return f, err
+	}
+	if rest != "" && !estimate {
+		return f, fmt.Errorf("%q is left over of the formula %q", rest, text)
+	}
+	for _, n := range f.names {
+		if _, fact := w.facts[n]; !w.sc.metrics[n] && n != "dur_ns" && !(fact && strings.HasPrefix(n, "machine.")) {
+			return f, fmt.Errorf("the formula %q has %q, which the run did not count", q.From, n)
+		}
+	}
+	return f, nil
+}
+
+func (w rooflineWriter) quantities() []roofline.Quantity {
+	out := []roofline.Quantity{w.r.Time, w.r.SM}
+	for _, x := range w.r.Work {
+		out = append(out, x.Flop, x.Ceiling)
+	}
+	for _, x := range w.r.Traffic {
+		out = append(out, x.Bytes, x.Ceiling)
+	}
+	return out
 }
 
 // ceilingRows are the machine's rows of ceilings.
 func (w rooflineWriter) ceilingRows(ctx context.Context) []Row {
 	var out []Row
-	// An error here would have been one of ceilings before.
+	// An error here would have been one of the roofline's before.
 	_ = each(ctx, w.sc.store, func(v []any) { out = append(out, Row{Table: "ceiling", Metric: v[0].(string)}) },
 		"SELECT DISTINCT level FROM ceiling WHERE machine_id = ? ORDER BY level", w.sc.machine)
 	return out

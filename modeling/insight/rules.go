@@ -32,6 +32,7 @@ type rule struct {
 	bad      string // what to say beyond the threshold; %[1]s kernel, %[2]s the number
 	fine     string // what to say else; "" says nothing
 	fact     bool   // it is something to know, never a problem
+	unless   string // a rule that says the same better, where it has a value
 	meaning  string
 	remedies []string
 	moves    []Move
@@ -58,10 +59,20 @@ func counterRules(ctx context.Context, sc *scope) (found, error) {
 			f.items = append(f.items, items...)
 		}
 	}
-	if len(f.items) == 0 && len(sc.kernels) > 0 {
-		return f, &missingError{what: "no counters that a rule knows", command: sc.collectCounters()}
+	if len(f.items) == 0 && sc.measured() {
+		return f, &missingError{what: "no counters that say why it takes so long (cycles, caches, branches, occupancy)", command: sc.collectCounters()}
 	}
 	return f, nil
+}
+
+// measured reports whether the run is one of code whose counters could be
+// measured: not of memory, of a model, or of calls of a library.
+func (sc *scope) measured() bool {
+	if sc.hot.Total == 0 {
+		return strings.Contains(sc.class, "= 'kernel'") || len(sc.kernels) > 0 && sc.kernels[0].Kind == "kernel"
+	}
+	return !sc.is("llvm-mca", "xdebug") && !strings.Contains(sc.cost, "space") && !strings.Contains(sc.cost, "bytes") && !strings.Contains(sc.cost, "objects") &&
+		(!sc.is("rocprof", "nsys") || sc.kernels[0].Kind == "kernel")
 }
 
 func (sc *scope) collectCounters() string {
@@ -176,15 +187,17 @@ func (sc *scope) apply(ctx context.Context, k *Kernel, kind Kind, rules []rule) 
 		return nil, err
 	}
 	var out []Item
+	has := map[string]bool{}
 	for _, a := range as {
 		v := values[a.position]
-		holds := !math.IsNaN(v)
+		holds := !math.IsNaN(v) && !has[a.unless]
 		for i := range a.when {
 			holds = holds && values[a.position+1+i] > 0
 		}
 		if !holds {
 			continue
 		}
+		has[a.name] = true
 		it, ok, err := sc.item(ctx, k, kind, a, v)
 		if err != nil {
 			return nil, err
@@ -238,7 +251,7 @@ func (sc *scope) item(ctx context.Context, k *Kernel, kind Kind, a applied, v fl
 	if a.unit != "part" {
 		it.Unit = a.unit
 	}
-	if a.fact {
+	if a.fact && beyond {
 		it.Verdict, it.Importance = Fact, 0.12*share
 	}
 	if beyond && !a.fact {
@@ -279,7 +292,7 @@ func (sc *scope) place(ctx context.Context, k *Kernel, metric string) (*Location
 		at.File, _ = v[0].(string)
 		at.Line, _ = v[1].(int64)
 		text, _ := v[2].(string)
-		at.Instruction = clean(text, 80)
+		at.Instruction = instruction(text)
 	}, fmt.Sprintf(`WITH c AS (SELECT region_id, lower(instance) AS instance, sum(value) AS v FROM counter WHERE run_id = %d AND metric = %s AND instance IS NOT NULL AND region_id IN (%s) GROUP BY 1, 2)
 		SELECT k.file, k.line, k.text FROM c JOIN code k ON k.region_id = c.region_id AND c.instance = printf('0x%%04x', k."offset")
 		WHERE c.v > 0 AND k.isa <> 'source' ORDER BY c.v DESC, k."offset" LIMIT 1`, sc.run.ID, literal(metric), sc.regions(k)))

@@ -25,9 +25,12 @@ type scope struct {
 	spellings map[string][]string
 	hot       hot.Result // zero where no time or other cost is known
 	cost      string     // the metric of hot, "" for time
-	class     string     // SQL that holds for regions of the kind that hot compares
-	kernels   []*Kernel  // the ones to look at, the most expensive first
-	named     bool       // the user named the kernel
+	// instance is that of the metric of hot, where the tool writes it for one
+	// instance alone (perf script: samples of an event).
+	instance string
+	class    string    // SQL that holds for regions of the kind that hot compares
+	kernels  []*Kernel // the ones to look at, the most expensive first
+	named    bool      // the user named the kernel
 }
 
 // is reports whether the run's tool is one of some; names match from their
@@ -59,14 +62,14 @@ func (sc *scope) source(rows []Row, count int64) []Source {
 const mostRows = 8
 
 // evidence is the rows of observations.
-func (sc *scope) evidence(rows []observe.Row) []Source {
+func (sc *scope) evidence(ctx context.Context, rows []observe.Row) []Source {
 	var out []Row
 	for _, r := range rows[:min(len(rows), mostRows)] {
 		row := Row{Table: "counter", Region: r.Region, Launch: r.Launch, Metric: r.Metric}
 		if r.Metric == observe.Duration {
 			row.Table = "launch"
 			row.Metric = "dur_ns"
-		} else if r.Launch == 0 && !sc.wholeValue(r.Region, r.Metric) {
+		} else if r.Launch == 0 && !sc.wholeValue(ctx, r.Region, r.Metric) {
 			row = Row{Table: "region", Region: r.Region}
 		}
 		out = append(out, row)
@@ -76,8 +79,8 @@ func (sc *scope) evidence(rows []observe.Row) []Source {
 
 // wholeValue reports whether a region has any row of a counter: the exclusive
 // time of one that has none follows from what is below it.
-func (sc *scope) wholeValue(region int64, metric string) bool {
-	n, err := number(context.Background(), sc.store, Row{Table: "counter", Region: region, Metric: metric}.Query(sc.run.ID))
+func (sc *scope) wholeValue(ctx context.Context, region int64, metric string) bool {
+	n, err := number(ctx, sc.store, Row{Table: "counter", Region: region, Metric: metric}.Query(sc.run.ID))
 	return err == nil && n > 0
 }
 
@@ -107,7 +110,7 @@ o AS (SELECT region_id, id AS launch_id, dur_ns / 1e9 AS v FROM launch WHERE run
  AND region_id IN (%[2]s) AND region_id NOT IN (SELECT region_id FROM b)
  UNION ALL SELECT s.region_id, NULL, greatest(0, s.t - b.t) FROM s JOIN b USING (region_id) WHERE s.region_id IN (%[2]s))`, run, in)
 	}
-	values := fmt.Sprintf("SELECT region_id, launch_id, value FROM counter WHERE run_id = %d AND metric = %s AND instance IS NULL AND value IS NOT NULL", run, literal(metric))
+	values := fmt.Sprintf("SELECT region_id, launch_id, value FROM counter WHERE run_id = %d AND metric = %s AND instance %s AND value IS NOT NULL", run, literal(metric), sc.isInstance())
 	if !inclusive {
 		return fmt.Sprintf(`WITH c AS (%s),
 o AS (SELECT region_id, launch_id, value AS v FROM c WHERE region_id IN (%s)
@@ -123,6 +126,14 @@ o AS (SELECT c.region_id, c.launch_id, c.value AS v FROM c WHERE c.region_id IN 
  AND c.region_id NOT IN (SELECT region_id FROM b) AND c.region_id NOT IN (SELECT region_id FROM whole)
  UNION ALL SELECT v.region_id, NULL, greatest(0, v.v - coalesce(b.v, 0)) FROM v LEFT JOIN b USING (region_id)
  WHERE v.region_id IN (%[2]s) AND (b.region_id IS NOT NULL OR v.region_id IN (SELECT region_id FROM whole)))`, values, in)
+}
+
+// isInstance is what SQL asks of the instance of the metric of hot.
+func (sc *scope) isInstance() string {
+	if sc.instance == "" {
+		return "IS NULL"
+	}
+	return "= " + literal(sc.instance)
 }
 
 // durations reports whether the run's times are those of its launches.
@@ -178,26 +189,31 @@ func (sc *scope) launches(k *Kernel, metrics []string) (with string, column func
 
 // parse reads a formula over the run's counters. Names are known by the run:
 // those with spaces and brackets in them, too.
-func (sc *scope) parse(text string) (formula, error) {
-	return parse(text, func(rest string) string {
-		end := strings.IndexAny(rest, " ()")
-		if end < 0 {
-			end = len(rest)
-		}
-		best := ""
-		if sc.metrics[rest[:end]] {
-			best = rest[:end]
-		}
-		if end == len(rest) {
-			return best
-		}
-		for m := range sc.metrics {
-			if len(m) > max(end, len(best)) && strings.HasPrefix(rest, m) && (len(rest) == len(m) || rest[len(m)] == ' ' || rest[len(m)] == ')') {
-				best = m
-			}
-		}
+func (sc *scope) parse(text string) (formula, error) { return parse(text, sc.counter) }
+
+func (sc *scope) parsePrefix(text string) (formula, string, error) {
+	return parsePrefix(text, sc.counter)
+}
+
+// counter is the longest name of a counter that a text begins with.
+func (sc *scope) counter(text string) string {
+	end := strings.IndexAny(text, " ()")
+	if end < 0 {
+		end = len(text)
+	}
+	best := ""
+	if sc.metrics[text[:end]] {
+		best = text[:end]
+	}
+	if end == len(text) {
 		return best
-	})
+	}
+	for m := range sc.metrics {
+		if len(m) > max(end, len(best)) && strings.HasPrefix(text, m) && (len(text) == len(m) || text[len(m)] == ' ' || text[len(m)] == ')') {
+			best = m
+		}
+	}
+	return best
 }
 
 // counterRows are rows of a kernel's counters.

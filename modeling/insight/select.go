@@ -149,8 +149,10 @@ func (sc *scope) costs(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		sc.cost = ""
-		return nil // a run whose regions have no value: the analysis of hot kernels says so
+		if obs, err = sc.ofInstance(ctx); err != nil || len(obs) == 0 {
+			sc.cost = ""
+			return err // a run whose regions have no value: the analysis of hot kernels says so
+		}
 	}
 	// hot takes times that are finite and not negative; a profile of differences has others.
 	obs = slices.DeleteFunc(obs, func(o observe.Observation) bool {
@@ -170,15 +172,49 @@ func (sc *scope) costs(ctx context.Context) error {
 	return nil
 }
 
+// ofInstance reads the run's metric of time where it has one instance and no
+// value as a whole.
+func (sc *scope) ofInstance(ctx context.Context) (obs []observe.Observation, err error) {
+	metric := sc.time
+	if sc.cost != "" {
+		metric = sc.cost
+	}
+	var instances []string
+	if err := each(ctx, sc.store, func(v []any) { instances = append(instances, v[0].(string)) },
+		"SELECT DISTINCT instance FROM counter WHERE run_id = ? AND metric = ? AND instance IS NOT NULL AND value IS NOT NULL LIMIT 2", sc.run.ID, metric); err != nil || len(instances) != 1 || sc.run.inclusive {
+		return nil, err
+	}
+	sc.instance, sc.cost, sc.class = instances[0], metric, "true"
+	err = each(ctx, sc.store, func(v []any) {
+		launch, _ := v[1].(int64)
+		o := observe.Observation{Row: observe.Row{Run: sc.run.ID, Region: v[0].(int64), Launch: launch, Metric: metric},
+			Kernel: v[3].(string), Kind: v[4].(string), Value: datasets.Some(v[2].(float64)), Launches: b2i(launch != 0)}
+		obs = append(obs, o)
+	}, sc.times(nil)+" SELECT o.region_id, o.launch_id, o.v, g.short, g.kind FROM o JOIN region g ON g.id = o.region_id ORDER BY 1, 2")
+	return obs, err
+}
+
+const (
+	// leastKernels are looked at even where fewer cover the share that is asked
+	// for, as far as each has leastShare of the time.
+	leastKernels = 3
+	leastShare   = 0.01
+)
+
 // hotKernels takes the most expensive kernels; where no cost is known, those
 // with the most launches.
 func (sc *scope) hotKernels(ctx context.Context) error {
-	for _, k := range sc.hot.Kernels[:min(len(sc.hot.Kernels), sc.opt.Kernels)] {
+	for i, k := range append(sc.hot.Kernels[:len(sc.hot.Kernels):len(sc.hot.Kernels)], sc.hot.Rest...) {
+		// Where one kernel takes nearly all, those after it are still worth a word.
+		if i == sc.opt.Kernels || i >= len(sc.hot.Kernels) && (i >= leastKernels || k.Share < leastShare) {
+			break
+		}
 		sc.kernels = append(sc.kernels, sc.fromHot(k))
 	}
 	if len(sc.kernels) > 0 {
 		return sc.launched(ctx)
 	}
+	sc.class = "kind <> 'kernel'"
 	err := each(ctx, sc.store, func(v []any) {
 		sc.kernels = append(sc.kernels, &Kernel{Name: v[0].(string), Kind: v[1].(string), Launches: v[2].(int64)})
 	}, fmt.Sprintf(`SELECT g.short, g.kind, count(l.id) AS n FROM region g LEFT JOIN launch l ON l.region_id = g.id WHERE g.run_id = ?
@@ -260,16 +296,16 @@ func similar(name string, names []string) string {
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(score[a], score[b]) })
-	var close []string
+	var near []string
 	for _, n := range names[:min(3, len(names))] {
 		if score[n] <= max(2, len(name)/3) {
-			close = append(close, fmt.Sprintf("%q", n))
+			near = append(near, fmt.Sprintf("%q", n))
 		}
 	}
-	if len(close) == 0 {
+	if len(near) == 0 {
 		return fmt.Sprintf(`: rooflab query "SELECT DISTINCT short FROM region" lists its %d`, len(names))
 	}
-	return ": did you mean " + strings.Join(close, " or ") + "?"
+	return ": did you mean " + strings.Join(near, " or ") + "?"
 }
 
 // distance is Levenshtein's (1966), of texts up to 100 bytes.

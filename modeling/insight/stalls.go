@@ -3,6 +3,8 @@ package insight
 import (
 	"context"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/rooflab/rooflab/modeling/stalls"
@@ -22,7 +24,7 @@ func stallsOf(ctx context.Context, sc *scope) (found, error) {
 		return f, err
 	}
 	if n == 0 {
-		if !strings.Contains(sc.class, "= 'kernel'") && !sc.is("ncu", "nsys", "rocprof") {
+		if !slices.ContainsFunc(sc.kernels, func(k *Kernel) bool { return k.Kind == "kernel" }) {
 			return f, nil // no GPU: nothing is missed
 		}
 		return f, &missingError{what: "no PC samples: where in the source the kernels wait is not known", command: sc.collectStalls()}
@@ -120,7 +122,7 @@ func stallItems(sc *scope, k *Kernel, s *stalls.Kernel, several bool) []Item {
 				break
 			}
 			e := s.InstructionEvidence(in)
-			text := clean(in.Text, 80)
+			text := instruction(in.Text)
 			it := Item{Kind: Stall, Rule: "instruction", Verdict: Problem, Kernel: k.Name, Metric: "part of stalled samples", Value: in.Share, Share: share,
 				Statement: fmt.Sprintf("%s of the stalls of %s are at the instruction `%s`%s.", percent(in.Share), name, text, because(in.Tally)),
 				Location:  &Location{File: in.File, Line: in.Line.V, Function: in.Function, Instruction: text},
@@ -140,14 +142,32 @@ func lineItem(sc *scope, k *Kernel, s *stalls.Kernel, name string, l stalls.Line
 	}
 	for _, in := range s.Instructions {
 		if in.File == l.File && in.Line == l.Line {
-			at.Instruction, at.Function = clean(in.Text, 80), in.Function
+			at.Instruction, at.Function = instruction(in.Text), in.Function
 			break
 		}
 	}
 	it := Item{Kind: Stall, Rule: "line", Verdict: Problem, Kernel: k.Name, Metric: "part of stalled samples", Value: l.Share, Share: k.share(),
-		Statement: fmt.Sprintf("%s of the stalls of %s are at %s%s%s.", percent(l.Share), name, clean(l.Name(), 120), source, because(l.Tally)),
+		Statement: fmt.Sprintf("%s of the stalls of %s are at %s:%d%s%s.", percent(l.Share), name, base(l.File), l.Line.V, source, because(l.Tally)),
 		Location:  at, Sources: stallSource(sc, s, e), Query: part(e), Importance: k.share() * (0.3 + 0.5*l.Share)}
 	return explain(it, l.Reasons)
+}
+
+// base is the last part of a path, which Windows writes with backslashes.
+func base(file string) string { return clean(path.Base(strings.ReplaceAll(file, `\`, "/")), 80) }
+
+// instruction is the text of an instruction without the encoding beside it.
+func instruction(text string) string {
+	for {
+		from := strings.Index(text, "/*")
+		if from < 0 {
+			return clean(text, 80)
+		}
+		to := strings.Index(text[from:], "*/")
+		if to < 0 {
+			return clean(text[:from], 80)
+		}
+		text = text[:from] + text[from+to+2:]
+	}
 }
 
 // because names the reasons that a place waits for.

@@ -71,7 +71,7 @@ func (i Item) cite() string {
 func (i Item) extra() string {
 	var b strings.Builder
 	if i.Location != nil {
-		if at := i.Location.String(); at != "" && !strings.Contains(i.Statement, i.Location.File) {
+		if at := i.Location.String(); at != "" && !strings.Contains(i.Statement, fmt.Sprintf("%s:%d", base(i.Location.File), i.Location.Line)) {
 			b.WriteString(" At " + at + ".")
 		}
 	}

@@ -265,8 +265,12 @@ func tree(ctx context.Context, s *datasets.Store, run int64, metric string) ([]O
 		}
 		// What ran below on other threads may take longer than the region itself.
 		v := max(0, value.Elem(i).Float())
+		of := ""
+		if !unit.Elem(i).IsNA() {
+			of = unit.Elem(i).String()
+		}
 		obs = append(obs, Observation{Row: Row{run, int64(region), 0, metric}, Kernel: kernel.Elem(i).String(), Kind: kind.Elem(i).String(),
-			Value: datasets.Some(v), Unit: unit.Elem(i).String(), Launches: n})
+			Value: datasets.Some(v), Unit: of, Launches: n})
 	}
 	return obs, nil
 }
