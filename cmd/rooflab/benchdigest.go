@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rooflab/rooflab/internal/bench/digests"
+)
+
+func init() { registerBench(benchDigestCommand) }
+
+func benchDigestCommand() *cobra.Command {
+	var megabytes float64
+	var of string
+	r := digests.Race{}
+	c := &cobra.Command{
+		Use:   "digest",
+		Short: "Digest generated PC samples: against bounds on memory and on the digest's size",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			defer stop()
+			if of != "" {
+				d, err := digests.Digest(ctx, of)
+				if err != nil {
+					return fmt.Errorf("bench digest: %w", err)
+				}
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(d)
+			}
+			if megabytes < 1 || r.Rounds < 1 {
+				return fmt.Errorf("bench digest: --samples %g, --rounds %d: both must be 1 at least", megabytes, r.Rounds)
+			}
+			self, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("finding the path of this program: %w", err)
+			}
+			r.Ours, r.Bytes = []string{self, "bench", "digest", "--of"}, int64(megabytes*1e6)
+			r.Progress = func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "bench digest:", line) }
+			rep, err := r.Run(ctx)
+			if err != nil {
+				return fmt.Errorf("bench digest: %w", err)
+			}
+			return writeReport(cmd, rep)
+		},
+	}
+	c.Flags().Float64Var(&megabytes, "samples", 1000, "size in `MB` of the samples as CSV")
+	c.Flags().IntVar(&r.Rounds, "rounds", 1, "how often each table is digested")
+	c.Flags().Uint64Var(&r.Seed, "seed", 1, "seed of the generated samples")
+	c.Flags().StringVar(&of, "of", "", "digest this `STORE` and say what it took, as JSON")
+	return c
+}

@@ -1,0 +1,201 @@
+package digests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/rooflab/rooflab/datasets"
+)
+
+// Shape is what a generated table of samples looks like. Launches are added
+// until the samples have Bytes.
+type Shape struct {
+	Name         string
+	Bytes        int64 // of the samples as CSV: code_id,reason,samples,not_issued
+	Kernels      int
+	Instructions int  // of each kernel
+	Inlined      bool // a third of the instructions comes from a function two calls deep, and is counted for each of them
+	Seed         uint64
+}
+
+// Place is a line of source of a kernel.
+type Place struct {
+	Kernel string `json:"kernel"`
+	File   string `json:"file"`
+	Line   int64  `json:"line"`
+}
+
+// Truth is what a generated store holds.
+type Truth struct {
+	Rows     int64
+	Bytes    int64 // as Shape has them
+	Launches int
+	Stalled  int64           // samples, each counted once
+	Lines    map[Place]int64 // stalled samples by line of the instruction itself
+}
+
+// Hot are the lines with at least a part of all stalled samples.
+func (t *Truth) Hot(least float64) []Place {
+	var out []Place
+	for p, n := range t.Lines {
+		if float64(n) >= least*float64(t.Stalled) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+var (
+	reasons = []string{"selected", "long_scoreboard", "wait", "not_selected", "barrier", "math_pipe_throttle", "short_scoreboard", "mio_throttle"}
+	opcodes = []string{"LDG.E.128", "STG.E", "FFMA", "BAR.SYNC", "IMAD.WIDE", "MUFU.RCP", "BRA", "LDS.64", "ISETP"}
+)
+
+// instruction is one of a kernel, with the rows of the table code that it has.
+type instruction struct {
+	codes  []int64 // the innermost last
+	line   Place
+	weight int64
+}
+
+// hot are the lines that are made to stall: a kernel and the number of a line
+// there, and the samples of its instructions as a part of those of all others.
+// Divided by 1.58, the sum of all, these are shares of 19, 7.6, 6.3 and 3.8 %.
+var hot = []struct {
+	kernel, line int
+	weight       float64
+}{{0, 3, 0.30}, {0, 50, 0.12}, {1, 77, 0.10}, {2, 100, 0.06}}
+
+// perLine is how many instructions a line has.
+const perLine = 6
+
+// Generate makes a store at path. The same shape gives the same store.
+func Generate(ctx context.Context, path string, shape Shape) (truth *Truth, err error) {
+	s, err := datasets.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	im, err := s.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g := &generator{shape: shape, put: im.Put, rng: rand.New(rand.NewPCG(shape.Seed, 0x646967)), truth: &Truth{Lines: map[Place]int64{}}}
+	if err := g.all(); err != nil {
+		return nil, errors.Join(fmt.Errorf("generating PC samples: %w", err), im.Rollback())
+	}
+	if err := im.Commit(datasets.Artefact{Path: "generated", SHA256: fmt.Sprintf("%+v", shape), Kind: "generated", ParserVersion: 1}); err != nil {
+		return nil, err
+	}
+	return g.truth, nil
+}
+
+type generator struct {
+	shape   Shape
+	put     func(datasets.Record) error
+	rng     *rand.Rand
+	truth   *Truth
+	kernels [][]instruction
+	codes   int64
+}
+
+func (g *generator) all() error {
+	if err := g.put(&datasets.Run{ID: 1, Tool: "ncu", Format: "ncu-rep", Status: datasets.RunOK}); err != nil {
+		return err
+	}
+	for k := range g.shape.Kernels {
+		if err := g.kernel(k); err != nil {
+			return err
+		}
+	}
+	for g.truth.Bytes < g.shape.Bytes {
+		k := g.truth.Launches % len(g.kernels)
+		g.truth.Launches++
+		if err := g.launch(int64(g.truth.Launches), k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *generator) kernel(k int) error {
+	name := fmt.Sprintf("stencil_%d", k)
+	region := int64(k + 1)
+	if err := g.put(&datasets.Region{ID: region, Run: 1, Kind: datasets.KindKernel, Raw: "void " + name + "(float const*, float*, int)", Short: name}); err != nil {
+		return err
+	}
+	of := make([]instruction, g.shape.Instructions)
+	for i := range of {
+		in := &of[i]
+		in.weight = 1
+		for _, h := range hot {
+			if k == h.kernel%g.shape.Kernels && i/perLine == h.line {
+				in.weight = max(1, int64(h.weight*float64(g.shape.Instructions*g.shape.Kernels)/perLine))
+			}
+		}
+		in.line = Place{name, fmt.Sprintf("/src/app/%s.cu", name), int64(10 + i/perLine)}
+		chain := []Place{in.line}
+		if g.shape.Inlined && i/perLine%3 == 0 {
+			in.line = Place{name, "/src/include/tile.cuh", int64(100 + i/perLine)}
+			chain = append(chain, Place{name, "/src/include/load.cuh", int64(40 + i/perLine%20)}, in.line)
+		}
+		for depth, p := range chain {
+			g.codes++
+			c := &datasets.Code{ID: g.codes, Run: 1, Region: region, ISA: "sass", Offset: datasets.Some(int64(16 * i)), Opcode: opcodes[i%len(opcodes)],
+				Text: opcodes[i%len(opcodes)] + " R4, R2, R" + strconv.Itoa(i%200), File: p.File, Line: datasets.Some(p.Line)}
+			if g.shape.Inlined {
+				c.InlineDepth = datasets.Some(int64(depth))
+			}
+			if err := g.put(c); err != nil {
+				return err
+			}
+			in.codes = append(in.codes, g.codes)
+		}
+	}
+	g.kernels = append(g.kernels, of)
+	return nil
+}
+
+func (g *generator) launch(id int64, k int) error {
+	if err := g.put(&datasets.Launch{ID: id, Run: 1, Region: int64(k + 1), Sequence: datasets.Some(id - 1)}); err != nil {
+		return err
+	}
+	for i := range g.kernels[k] {
+		in := &g.kernels[k][i]
+		draw := g.rng.Uint64()
+		for _, reason := range reasons {
+			n := int64(draw%61) * in.weight
+			draw /= 61
+			if n == 0 {
+				continue
+			}
+			if reason == "selected" {
+				n = 1 + n/8/in.weight
+			} else {
+				g.truth.Stalled += n
+				g.truth.Lines[in.line] += n
+			}
+			idle := n / 3
+			for _, code := range in.codes {
+				if err := g.put(&datasets.PCSample{Run: 1, Launch: id, Code: code, Reason: reason, Samples: datasets.Some(n), NotIssued: datasets.Some(idle)}); err != nil {
+					return err
+				}
+				g.truth.Rows++
+				g.truth.Bytes += digits(code) + int64(len(reason)) + digits(n) + digits(idle) + 4
+			}
+		}
+	}
+	return nil
+}
+
+// digits is how long a number that is not negative is as text.
+func digits(n int64) int64 {
+	d := int64(1)
+	for n >= 10 {
+		n /= 10
+		d++
+	}
+	return d
+}
