@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -187,6 +188,9 @@ func TestHostileNamesAreOnlyText(t *testing.T) {
 	frames := parse(t, pic.SVG())
 	if len(frames) != len(hostile)+1 {
 		t.Errorf("%d frames", len(frames))
+	}
+	if !slices.ContainsFunc(frames, func(f rect) bool { return f.Text == "(no n…" || f.Text == "(no name)" }) {
+		t.Error("no frame is said to have no name")
 	}
 	c, err := calltree.Compare(tr, tr)
 	if err != nil {

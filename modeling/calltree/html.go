@@ -58,7 +58,7 @@ func (t *Tree) HTML() string {
 		}
 		fmt.Fprintf(&b, `</span><span class="name" style="margin-left:%.1fem" title="%s"><bdi>%s</bdi></span>`, 0.9*float64(min(depth, 60)), e(title), e(n.label(100)))
 		if where := n.where(); where != "" {
-			fmt.Fprintf(&b, `<span class="where">%s</span>`, e(clean(where, 80)))
+			fmt.Fprintf(&b, `<bdi class="where">%s</bdi>`, e(clean(where, 80)))
 		}
 	}
 	var visit func(ns []*Node, depth int)

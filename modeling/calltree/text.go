@@ -230,6 +230,9 @@ func (n *Node) label(limit int) string {
 	if short := base(n.File); short != n.File {
 		name = strings.ReplaceAll(name, n.File, short)
 	}
+	if name == "" {
+		return "(no name)"
+	}
 	return clean(name, limit)
 }
 
