@@ -28,7 +28,19 @@ func style(p *plot.Plot, size vg.Length, c color.Color) text.Style {
 	return s
 }
 
-// si writes a number with an SI prefix: 1.5e12 as "1.5 T".
+// SI writes a number with three digits and an SI prefix, to stand before a
+// unit: 1.5e12 as "1.5 T", 2e-3 as "2 m".
+func SI(v float64) string {
+	if v > 0 && v < 0.9995e-3 {
+		return strconv.FormatFloat(v*1e6, 'g', 3, 64) + " u"
+	}
+	if v > 0 && v < 0.9995 {
+		return strconv.FormatFloat(v*1e3, 'g', 3, 64) + " m"
+	}
+	return si(v)
+}
+
+// si is SI without prefixes for small numbers: axes of intensity read 0.01.
 func si(v float64) string {
 	for _, s := range []struct {
 		size float64
