@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rooflab/rooflab/datasets"
+	"github.com/rooflab/rooflab/modeling/devices"
 )
 
 // Ceiling is a limit that does not come from the profile, and where it comes
@@ -60,6 +61,10 @@ func Measured(rows []datasets.Ceiling) Ceilings { return of(rows, true) }
 // Theoretical takes those that were not measured, but come from a data sheet
 // or a system's own description; of several of one limit the highest.
 func Theoretical(rows []datasets.Ceiling) Ceilings { return of(rows, false) }
+
+// Of are the theoretical ceilings of a device of the built-in table, each with
+// its clock and the documents that it is from.
+func Of(d devices.Device) Ceilings { return Theoretical(d.Records(0)) }
 
 func of(rows []datasets.Ceiling, measured bool) Ceilings {
 	out := Ceilings{Bandwidth: map[Level]Ceiling{}, Peak: map[Precision]Ceiling{}}

@@ -72,13 +72,14 @@ func (c counters) forThreads(level string) Quantity {
 	return known(t*core, fmt.Sprintf("%s%g x %s of one core", from, t, level))
 }
 
-// tablesOf are the theoretical ceilings of the devices that AMD's and
-// processors' runs were on, as far as package devices knows them.
+// tablesOf are the theoretical ceilings of the devices that runs were on, as far
+// as package devices knows them; not those of programs that count themselves,
+// which say nothing of the cores that they use.
 func tablesOf(ctx context.Context, s *datasets.Store, ms []datasets.Measurement, ls []Launch) (map[int64]Ceilings, error) {
 	out := map[int64]Ceilings{}
 	for i, l := range ls {
 		run := ms[i].Run
-		if _, done := out[run]; done || !isAMD(l.Metrics) && !isCPU(l.Metrics) {
+		if _, done := out[run]; done || !isAMD(l.Metrics) && !isCPU(l.Metrics) && !isNVIDIA(l.Metrics) && !isPublished(l.Metrics) {
 			continue
 		}
 		m, err := devices.FromStore(ctx, s, run)
@@ -87,7 +88,7 @@ func tablesOf(ctx context.Context, s *datasets.Store, ms []datasets.Measurement,
 		}
 		out[run] = Ceilings{}
 		if m.Unknown == nil {
-			out[run] = Theoretical(m.Device.Records(0))
+			out[run] = Of(m.Device)
 		}
 	}
 	return out, nil

@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rooflab/rooflab/collectors"
 	_ "github.com/rooflab/rooflab/collectors/published"
 	"github.com/rooflab/rooflab/datasets"
 	_ "github.com/rooflab/rooflab/datasets/duckdb"
+	"github.com/rooflab/rooflab/modeling/devices"
 	"github.com/rooflab/rooflab/modeling/roofline"
 )
 
@@ -31,6 +33,25 @@ var rtx3080 = roofline.Options{
 
 // Balance points, flop/byte: 25.07e12 / 760e9, 0.3917e12 / 760e9, 12.53e12 / 760e9.
 var balance3080 = map[roofline.Precision]float64{roofline.FP32: 32.981, roofline.FP64: 0.51533, roofline.Int: 16.491}
+
+// The built-in table says the same of the device, at the profiled clock.
+func TestTheTableOfDevicesHasThatBalance(t *testing.T) {
+	d, err := devices.Find("NVIDIA GeForce RTX 3080")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The profile's clock is 1.44 GHz, the table's 1.71: peaks are scaled.
+	l := roofline.Launch{Metrics: map[string]float64{"gpu__time_duration.sum": 1e-3, "sm__cycles_elapsed.avg.per_second": 1.44e9}}
+	r := roofline.Analyse(l, roofline.Options{Ceilings: roofline.Of(d)})
+	for p, want := range balance3080 {
+		if b := r.Balance(roofline.DRAM, p); !b.OK || math.Abs(b.Value/want-1) > 1e-3 {
+			t.Errorf("%s: %v flop/byte from %s, want %g", p, b, b.From, want)
+		}
+		if from := r.Work[p].Ceiling.From; !strings.HasPrefix(from, "theoretical: ") || !strings.HasSuffix(from, "scaled from 1.71 GHz to the profiled 1.44 GHz") {
+			t.Errorf("%s: from %q", p, from)
+		}
+	}
+}
 
 // Every row of gpuFLOPBench, imported and analysed: what we compute from
 // amounts is what the table's own columns say, and every kernel stands on the
@@ -75,6 +96,10 @@ func TestGPUFLOPBenchAgreesWithItsOwnColumns(t *testing.T) {
 		}
 		if len(launches) != len(rows) || len(rows) != 3436 {
 			t.Fatalf("%d launches of %d rows, the table has 3436", len(launches), len(rows))
+		}
+		// Without options the ceilings are the table's, found by the device's name.
+		if c := roofline.Analyse(launches[0], roofline.Options{}).Traffic[roofline.DRAM].Ceiling; !near(c, 760e9) || !strings.HasPrefix(c.From, "theoretical: ") {
+			t.Errorf("DRAM's ceiling is %v from %s", c, c.From)
 		}
 		rs := roofline.AnalyseAll(launches, rtx3080)
 		bounds, sides := map[roofline.Bound]int{}, map[roofline.Precision]int{}

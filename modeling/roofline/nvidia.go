@@ -16,6 +16,16 @@ type nvidia struct {
 	opt Options
 }
 
+// isNVIDIA tells ncu's counters, unit__name.
+func isNVIDIA(metrics map[string]float64) bool {
+	for name := range metrics {
+		if strings.Contains(name, "__") {
+			return true
+		}
+	}
+	return false
+}
+
 const pct = ".pct_of_peak_sustained_elapsed"
 
 // leastPercent is the least percentage of a peak that a ceiling is computed

@@ -210,20 +210,20 @@ func (c nvidia) uncounted() []string {
 		op string
 		of []Precision
 	}{{"hmma", []Precision{TensorFP16, TensorBF16, TensorFP32}}, {"imma", []Precision{TensorInt8}}, {"dmma", []Precision{TensorFP64}}}
-	any := false
+	some := false
 	for _, k := range kinds {
 		counted := false
 		for _, p := range k.of {
 			q := c.flop(p)
 			counted = counted || q.OK && q.Value > 0
 		}
-		any = any || counted
+		some = some || counted
 		if m := c.count("sm__inst_executed_pipe_tensor_op_" + k.op); m.OK && m.Value > 0 && !counted {
 			out = append(out, fmt.Sprintf("tensor work: %.0f instructions of the tensor pipe (%s) are not counted; measure %s*, or give Options.TensorFlop", m.Value, k.op, opsPath))
-			any = true
+			some = true
 		}
 	}
-	if n.OK && n.Value > 0 && !any {
+	if n.OK && n.Value > 0 && !some {
 		out = append(out, fmt.Sprintf("tensor work: %.0f instructions of the tensor pipe are not counted; measure %s*, or give Options.TensorFlop", n.Value, opsPath))
 	}
 	return out

@@ -190,7 +190,7 @@ func (rs roofs) plotSlope(c draw.Canvas, p *plot.Plot, s slope, low, top float64
 	}
 	// Above the line, or else below it: where the text's foot and middle are.
 	type spot struct{ start, foot, middle float64 }
-	const clear = 16
+	const enough = 16
 	var best spot
 	farthest := -1.0
 	var spots []spot
@@ -200,7 +200,7 @@ func (rs roofs) plotSlope(c draw.Canvas, p *plot.Plot, s slope, low, top float64
 		}
 	}
 	for _, sp := range spots {
-		near := float64(clear) // far enough is far enough: the first such place is taken
+		near := float64(enough) // far enough is far enough: the first such place is taken
 		keep := func(along, away, half float64) {
 			beside := math.Max(0, math.Abs(along-sp.start-width/2)-width/2-half)
 			near = math.Min(near, math.Hypot(beside, away-sp.middle))

@@ -71,14 +71,14 @@ func issued() []roofline.Result {
 // The pictures were looked at when they were made; a test fails when what is
 // drawn is visibly another in more than 0.2 % of the pixels.
 func TestPicturesAreTheGoldenOnes(t *testing.T) {
-	for name, make := range map[string]func() (*plot.Plot, error){
+	for name, drawn := range map[string]func() (*plot.Plot, error){
 		"hierarchical":        func() (*plot.Plot, error) { return chart.Plot(some()) },
 		"several-precisions":  func() (*plot.Plot, error) { return chart.Plot(mixed()) },
 		"instructions":        func() (*plot.Plot, error) { return chart.Instructions(issued()) },
 		"without-any-ceiling": func() (*plot.Plot, error) { return chart.Plot(bare()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := make()
+			p, err := drawn()
 			if err != nil {
 				t.Fatal(err)
 			}
