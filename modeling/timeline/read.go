@@ -36,17 +36,18 @@ type owner struct {
 
 // reader fills a Timeline.
 type reader struct {
-	ctx     context.Context
-	s       *datasets.Store
-	t       *Timeline
-	with    string // common tables of all queries
-	regions map[int64]region
-	owners  map[owner]int // index of Timeline.Devices
-	groups  []int64       // by index of Timeline.Devices
-	works   []int64       // rows, by index of Timeline.Devices
-	host    int64         // rows of the host that were traced
-	untimed int           // work without start or duration, of no device that has times
-	apart   bool          // no two of the runs overlap in time
+	ctx      context.Context
+	s        *datasets.Store
+	t        *Timeline
+	with     string // common tables of all queries
+	regions  map[int64]region
+	owners   map[owner]int // index of Timeline.Devices
+	groups   []int64       // by index of Timeline.Devices
+	works    []int64       // rows, by index of Timeline.Devices
+	host     int64         // rows of the host that were traced
+	untimed  int           // work without start or duration, of no device that has times
+	inFlight inFlight
+	apart    bool // no two of the runs overlap in time
 }
 
 // each runs a query over the common tables and calls f for each row.
@@ -122,42 +123,27 @@ func common(parts []string) string {
 		max(CASE WHEN a.name ILIKE 'dest%' THEN try_cast(regexp_extract(a.value, '[0-9]+') AS BIGINT) END) AS dst
 		FROM attribute a JOIN part p ON p.run_id = a.run_id
 		WHERE a.name IN ('Source_Agent_Id', 'Destination_Agent_Id') AND a.launch_id IS NOT NULL GROUP BY ALL),
-	item AS (SELECT l.id, l.run_id, p.part, p.tool, l.region_id, k.class,
+	item AS NOT MATERIALIZED (SELECT l.id, l.run_id, p.part, p.tool, l.region_id, k.class,
 		coalesce(l.device, CASE WHEN k.class = 4 THEN n.src WHEN k.class BETWEEN 3 AND 9 THEN n.dst END) AS device,
 		l.context, l.stream, l.pid, l.rank, l.tool_id, l.start_ns,
 		CASE WHEN l.dur_ns >= 0 AND l.start_ns::HUGEINT + l.dur_ns <= 9223372036854775807 THEN l.dur_ns END AS dur
 		FROM launch l JOIN part p ON p.run_id = l.run_id JOIN kind k ON k.id = l.region_id LEFT JOIN agent n ON n.launch_id = l.id) `
 }
 
-// joined are the tables of one slab of time, which join work with the call that
-// launched it: by CUPTI's correlation id, which is the tool id in Nsight Systems'
-// exports and an attribute in Kineto's traces, and by rocprofv3's. Several pieces
-// of work of one call (a graph's) are all joined with it. Calls are looked for
-// in the whole recording, for work may wait long; all else is of the slab's size.
-const joined = `, slab AS MATERIALIZED (SELECT * FROM item i WHERE %s),
-	work AS MATERIALIZED (
-		SELECT i.id, i.part, i.pid, i.tool_id AS corr FROM slab i
-		WHERE i.class < 10 AND i.tool_id <> '0' AND (i.tool = 'nsys' OR i.tool = 'rocprof' AND i.class > 2)
-		UNION ALL
-		SELECT i.id, i.part, i.pid, a.value AS corr FROM attribute a JOIN slab i ON a.launch_id = i.id AND a.run_id = i.run_id
-		WHERE i.class < 10 AND a.name IN ('correlation', 'Correlation_Id') AND a.value <> '0' AND i.tool <> 'nsys'),
-	named AS MATERIALIZED (SELECT a.launch_id, a.value AS corr FROM attribute a JOIN part p ON p.run_id = a.run_id
-		WHERE a.name IN ('correlation', 'Correlation_Id') AND a.launch_id IS NOT NULL AND p.tool <> 'nsys' AND a.value IN (SELECT corr FROM work)),
-	api AS (SELECT part, pid, corr, min(start_ns) AS start_ns, arg_min(dur, start_ns) AS dur, arg_min(region_id, start_ns) AS region_id FROM (
-			SELECT i.part, i.pid, i.tool_id AS corr, i.start_ns, i.dur, i.region_id FROM item i
-			WHERE i.class BETWEEN 12 AND 15 AND i.tool IN ('nsys', 'rocprof') AND i.tool_id IN (SELECT corr FROM work)
-			UNION ALL
-			SELECT i.part, i.pid, n.corr, i.start_ns, i.dur, i.region_id FROM named n JOIN item i ON i.id = n.launch_id WHERE i.class BETWEEN 12 AND 15)
-		WHERE start_ns IS NOT NULL AND dur IS NOT NULL GROUP BY ALL),
-	call AS (SELECT k.id, min(a.start_ns) AS start_ns, arg_min(a.dur, a.start_ns) AS dur, arg_min(a.region_id, a.start_ns) AS region_id
-		FROM work k JOIN api a ON a.part = k.part AND a.corr = k.corr AND (a.pid = k.pid OR a.pid IS NULL OR k.pid IS NULL) GROUP BY ALL),
+// rowsOf is the query for one slab of time: its rows in the order of their
+// starts, calls before work that starts with them. corr joins work with the call
+// that launched it: CUPTI's correlation id, which is the tool id in Nsight Systems'
+// exports and an attribute in Kineto's traces, and rocprofv3's.
+const rowsOf = `, slab AS MATERIALIZED (SELECT * FROM item i WHERE %s),
+	named AS (SELECT a.launch_id, any_value(try_cast(a.value AS BIGINT)) AS corr FROM attribute a JOIN slab i ON i.id = a.launch_id
+		WHERE a.name IN ('correlation', 'Correlation_Id') AND i.tool <> 'nsys' GROUP BY ALL),
 	copied AS MATERIALIZED (SELECT id FROM slab WHERE class BETWEEN 3 AND 9),
 	size AS (SELECT c.launch_id, any_value(c.value) AS bytes FROM counter c WHERE c.metric = 'bytes' AND c.launch_id IN (SELECT id FROM copied) GROUP BY ALL),
 	paged AS (SELECT DISTINCT a.launch_id FROM attribute a WHERE a.name IN ('srcKind', 'dstKind') AND a.value = 'Pageable' AND a.launch_id IN (SELECT id FROM copied))
 	SELECT i.id, i.run_id, i.part, i.rank, i.pid, i.device, i.region_id, i.class, i.context, i.stream, i.start_ns, i.dur,
-		c.start_ns, c.dur, c.region_id, s.bytes, g.launch_id IS NOT NULL
-	FROM slab i LEFT JOIN call c ON c.id = i.id LEFT JOIN size s ON s.launch_id = i.id LEFT JOIN paged g ON g.launch_id = i.id
-	ORDER BY i.start_ns, i.id`
+		coalesce(n.corr, CASE WHEN i.tool = 'nsys' OR i.tool = 'rocprof' AND i.class > 2 THEN try_cast(i.tool_id AS BIGINT) END), s.bytes, g.launch_id IS NOT NULL
+	FROM slab i LEFT JOIN named n ON n.launch_id = i.id LEFT JOIN size s ON s.launch_id = i.id LEFT JOIN paged g ON g.launch_id = i.id
+	ORDER BY i.start_ns, i.class DESC, i.id`
 
 // slabRows is about how many rows a slab of time has.
 const slabRows = 500_000
@@ -329,18 +315,16 @@ func (r *reader) sweep() error {
 
 // slab passes over the rows of one slab.
 func (r *reader) slab(sweeps []*sweep, cond string) error {
-	last := int64(0)
-	return r.each(fmt.Sprintf(joined, cond), func(v []any) error {
+	return r.each(fmt.Sprintf(rowsOf, cond), func(v []any) error {
 		id := whole(v[0])
-		if id == last {
-			return nil
-		}
-		last = id
 		class := Class(whole(v[7])) //nolint:gosec // the query's own numbers
 		start, dur := maybe(v[10]), maybe(v[11])
 		if class.IsHost() {
 			if start.Valid && dur.V > 0 {
 				group, pid := whole(v[2]), maybe(v[4])
+				if class != HostOperator && class != HostProfiler && dur.Valid {
+					r.called(sweeps, callKey{group, r.pid(group, pid), whole(v[12])}, call{true, start.V, dur.V, r.regions[whole(v[6])].synchronous})
+				}
 				a := Activity{Row: observe.Row{Run: whole(v[1]), Region: whole(v[6]), Launch: id, Metric: observe.Duration}, Name: r.regions[whole(v[6])].name, Class: class}
 				for i, s := range sweeps {
 					if r.groups[i] == group && (!pid.Valid || !s.d.PID.Valid || pid == s.d.PID) {
@@ -355,14 +339,39 @@ func (r *reader) slab(sweeps []*sweep, cond string) error {
 			return fmt.Errorf("launch %d of run %d appeared while its timeline was read: read it again when the import has ended", id, whole(v[1]))
 		}
 		e := event{work: r.work(v), context: maybe(v[8]), started: start.Valid}
-		if c := maybe(v[12]); c.Valid {
-			e.call = call{true, c.V, maybe(v[13]).V, r.regions[whole(v[14])].synchronous}
+		if key := (callKey{r.groups[i], r.pid(r.groups[i], maybe(v[4])), whole(v[12])}); key.corr != 0 && start.Valid {
+			if e.call = r.inFlight.calls[key]; !e.call.known && class.IsKernel() {
+				r.inFlight.await(key, early{i, start.V})
+			}
 		}
-		e.bytes.V, e.bytes.Valid = v[15].(float64)
-		e.pageable = truth(v[16]) || r.regions[whole(v[6])].pageable
+		e.bytes.V, e.bytes.Valid = v[13].(float64)
+		e.pageable = truth(v[14]) || r.regions[whole(v[6])].pageable
 		sweeps[i].add(e)
 		return nil
 	})
+}
+
+// pid is the process of calls and work, 0 where work does not name its own.
+func (r *reader) pid(group int64, pid datasets.Null[int64]) int64 {
+	for i := range r.t.Devices {
+		if r.groups[i] == group && r.t.Devices[i].PID.Valid {
+			return pid.V
+		}
+	}
+	return 0
+}
+
+// called takes a call, which work of later starts may refer to. Kernels that
+// referred to it before are early.
+func (r *reader) called(sweeps []*sweep, key callKey, c call) {
+	if key.corr == 0 {
+		return
+	}
+	if e, ok := r.inFlight.waiting[key]; ok && e.start < c.start {
+		delete(r.inFlight.waiting, key)
+		sweeps[e.device].d.Launch.Before++
+	}
+	r.inFlight.put(key, c)
 }
 
 // prune removes devices without any time.
@@ -395,7 +404,8 @@ func (r *reader) prune() {
 func (r *reader) window() string {
 	cond := "i.start_ns IS NOT NULL"
 	if o := r.t.Options.From; o.Valid {
-		cond += fmt.Sprintf(" AND (i.start_ns >= %d OR i.start_ns + i.dur > %d)", o.V, o.V)
+		// Calls from before may have launched what is within.
+		cond += fmt.Sprintf(" AND (i.start_ns >= %d OR i.start_ns + i.dur > %d OR i.class BETWEEN 12 AND 15)", o.V, o.V)
 	}
 	if o := r.t.Options.To; o.Valid {
 		cond += fmt.Sprintf(" AND i.start_ns < %d", o.V)

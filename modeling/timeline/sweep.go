@@ -242,7 +242,7 @@ func (s *sweep) add(e event) {
 // gap ends a gap with the work that came after it.
 func (s *sweep) gap(e event) {
 	g := Gap{From: max(s.dry, s.d.From), To: min(e.work.Start, s.d.To), Before: s.before, After: e.work, Uncertain: s.unsure, Wait: UnknownWait}
-	if s.begun && e.call.known && e.call.start <= e.work.Start {
+	if s.begun && e.call.known {
 		switch {
 		case e.call.start >= g.From:
 			g.Wait = HostWait
@@ -315,10 +315,6 @@ func (s *sweep) called(e event) {
 		return
 	}
 	latency := e.work.Start - e.call.start
-	if latency < 0 {
-		l.Before++
-		return
-	}
 	l.Known++
 	s.calls.add(e.call.dur)
 	s.latency.add(latency)
