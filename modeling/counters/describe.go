@@ -2,6 +2,7 @@ package counters
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -10,7 +11,7 @@ import (
 type Description struct {
 	Text   string // in words, one sentence without a full stop; "" where the name is not known
 	Unit   string // of the value as the tool counts it; "" where unknown
-	Source string // who counts so: "NVIDIA", "nvprof", "AMD", "perf", "PAPI", "callgrind", "tuner"
+	Source string // who counts so: "NVIDIA", "nvprof", "AMD", "perf", "PAPI", "callgrind", "LIKWID", "tuner"
 }
 
 const sourceTuner = "tuner" // facts that autotuners report beside counters
@@ -28,12 +29,14 @@ func (d Description) String() string {
 
 // Describe says what a counter means, by its name: those of Nsight Compute
 // and CUPTI by the parts that their names are made of, those of nvprof, AMD's
-// profilers, perf, PAPI and callgrind by tables of patterns. An instance in
+// profilers, perf, PAPI, callgrind and LIKWID by tables of patterns. An instance in
 // brackets and an event modifier (":u") are not looked at.
 func Describe(name string) Description {
 	name = strings.TrimSpace(name)
+	bracket := ""
 	if i := strings.IndexByte(name, '['); i > 0 {
-		name = name[:i]
+		bracket = strings.Trim(name[i:], "[]")
+		name = strings.TrimSpace(name[:i])
 	}
 	if d := describeNVIDIA(name); d.Text != "" {
 		return d
@@ -45,7 +48,11 @@ func Describe(name string) Description {
 				continue
 			}
 			text := string(r.pattern.ExpandString(nil, r.text, name, m))
-			return Description{Text: text, Unit: r.unit, Source: t.source}
+			d := Description{Text: strings.TrimSpace(text), Unit: r.unit, Source: t.source}
+			if t.source == "LIKWID" && d.Unit == "" {
+				d.Unit = bracket // its metrics have their unit there
+			}
+			return d
 		}
 	}
 	return Description{}
@@ -71,9 +78,10 @@ var tables = sync.OnceValue(func() []meanings {
 	}{
 		{"callgrind", "", "", callgrindNames},
 		{"PAPI", "", "", papiNames},
-		{"AMD", "(?i)", `(?:_sum|_avr|_avg|_max|_min)?`, amdNames},
+		{"AMD", "(?i)", `(?:_sum|_avr|_avg|_max|_min)?`, slices.Concat(amdMore, amdNames)},
 		{"nvprof", "", "", nvprofNames},
 		{"perf", "(?i)", `(?::[a-zA-Z]+)?/?`, perfNames},
+		{"LIKWID", "", "", likwidNames},
 		{sourceTuner, "", "", tunerNames},
 	} {
 		m := meanings{source: t.source}

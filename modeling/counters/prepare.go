@@ -177,7 +177,8 @@ func (p *prepared) refuse(c *column, o *Options) string {
 	if why, derived := timeDerived(c.name); derived && !kept {
 		return why
 	}
-	if Describe(c.name).Source == sourceTuner && !kept {
+	about := Describe(c.name)
+	if (about.Source == sourceTuner || strings.Contains(about.Text, "a property of the compiled kernel")) && !kept {
 		return "a property of the compiled kernel, no counter"
 	}
 	have := make([]float64, 0, len(c.raw))

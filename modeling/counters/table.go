@@ -188,6 +188,9 @@ func pick(v []float64, rows []int) []float64 {
 
 // timeDerived says why a column holds the time, by its name.
 func timeDerived(name string) (string, bool) {
+	if clocks.MatchString(name) {
+		return "derived from time: counts a clock, or how long something was busy or waited", true
+	}
 	reason, derived := split.TimeDerived(name)
 	return "derived from time: " + reason, derived
 }
