@@ -111,12 +111,12 @@ func (t *Tokenizer) Write(w io.Writer) error {
 	for _, m := range t.merges {
 		c.Merges = append(c.Merges, [3]int32{m.left, m.right, m.to})
 	}
-	body, err := json.Marshal(c)
+	body, err := marshal(c)
 	if err != nil {
 		return fmt.Errorf("tokenize: writing: %w", err)
 	}
 	sum := sha256.Sum256(body)
-	out, err := json.Marshal(file{fileFormat, fileVersion, hex.EncodeToString(sum[:]), body})
+	out, err := marshal(file{fileFormat, fileVersion, hex.EncodeToString(sum[:]), body})
 	if err != nil {
 		return fmt.Errorf("tokenize: writing: %w", err)
 	}
@@ -124,6 +124,15 @@ func (t *Tokenizer) Write(w io.Writer) error {
 		return fmt.Errorf("tokenize: writing: %w", err)
 	}
 	return nil
+}
+
+// marshal writes <pad> as it is, and not as JSON for HTML.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
 // Hash is the SHA-256 of what Write writes of t: it names the tokenizer that a

@@ -1,7 +1,6 @@
 package tokenize
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -310,13 +309,11 @@ func (t *Tokenizer) WriteHuggingFace(w io.Writer) error {
 	for _, m := range t.merges {
 		f.Model.Merges = append(f.Model.Merges, hfMerge{spell(t.tokens[m.left]), spell(t.tokens[m.right])})
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(f); err != nil {
+	out, err := marshal(f)
+	if err != nil {
 		return fmt.Errorf("tokenize: writing tokenizer.json: %w", err)
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
+	if _, err := w.Write(append(out, '\n')); err != nil {
 		return fmt.Errorf("tokenize: writing tokenizer.json: %w", err)
 	}
 	return nil

@@ -268,6 +268,18 @@ func (n literal) uint() (uint64, bool) {
 	return v, err == nil
 }
 
+// nearest is the value, or the float32 next to it where that has the same
+// digits: LLVM spells a float as a double, and takes none that is no float.
+func (n literal) nearest() float64 {
+	v := n.value()
+	short := literal{}
+	f := float64(float32(v))
+	if len(n.digits) > 0 && short.setFloat(f, len(n.digits)) && short.digits == n.digits && short.exponent == n.exponent {
+		return f
+	}
+	return v
+}
+
 // String is the one spelling of the number, without its suffix. What no
 // literal gives, but a model may (a fraction in hexadecimal), is spelled in
 // decimal.
@@ -290,7 +302,7 @@ func (n literal) String() string {
 	case bits64:
 		return fmt.Sprintf("0d%016X", math.Float64bits(n.value()))
 	case llvm64:
-		return fmt.Sprintf("0x%016X", math.Float64bits(n.value()))
+		return fmt.Sprintf("0x%016X", math.Float64bits(n.nearest()))
 	}
 	whole := n.exponent + 1 // digits before the point
 	switch {

@@ -7,8 +7,9 @@ import "slices"
 // function to v0, ..., each declaration its own, counted again in each
 // function. Kept are keywords, types, members, enumerators, labels, template
 // parameters, qualified names, whatever the text does not declare (built-in
-// and external functions), and every name that a preprocessor directive
-// mentions, since a macro's body means whatever has the name where it is used.
+// and external functions), functions that overload a built-in one, and every
+// name that a preprocessor directive mentions, since a macro's body means
+// whatever has the name where it is used.
 //
 // Declarations are found by their form, without knowing the types: a name is
 // declared where a type and a declarator stand at the start of a statement or
@@ -184,15 +185,15 @@ func (p *cNames) walk() {
 					open++
 				}
 				if p.at(open) == "(" && p.toks[open].match < len(p.toks) {
-					close := p.toks[open].match
-					starts[close+1] = true
+					after := p.toks[open].match + 1
+					starts[after] = true
 					switch t.text {
 					case "catch":
-						p.toks[open].mark, p.toks[open].end = markParams, p.statement(close+1)
+						p.toks[open].mark, p.toks[open].end = markParams, p.statement(after)
 						p.parameter(open + 1)
 					default:
 						if p.declaration(open+1, t.text) || t.text == "for" {
-							p.toks[open].mark, p.toks[open].end = markScope, p.statement(close+1)
+							p.toks[open].mark, p.toks[open].end = markScope, p.statement(after)
 						}
 					}
 				}
@@ -286,7 +287,7 @@ func (p *cNames) declare(i int) {
 	switch {
 	case t.mark == markMember:
 		p.members[t.text] = true
-	case p.blocked[t.text]:
+	case p.blocked[t.text], t.mark == markFunction && builtinC(t.text):
 	case t.mark == markFunction:
 		e.prefix = "f"
 	case s.kind == 0:
