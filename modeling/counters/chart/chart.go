@@ -71,6 +71,7 @@ func Plot(r *counters.Result) (*plot.Plot, error) {
 		a.Tick.Label.Font.Size = vg.Points(8)
 		a.Tick.Label.Font.Variant = "Sans"
 	}
+	p.Legend.XOffs = -vg.Points(6) // off the edge
 	p.Legend.TextStyle.Font.Size = vg.Points(9)
 	p.Legend.TextStyle.Font.Variant = "Sans"
 	for _, s := range []struct {

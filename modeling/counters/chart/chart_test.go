@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/rooflab/rooflab/internal/imagetest"
 	"github.com/rooflab/rooflab/modeling/counters"
 	"github.com/rooflab/rooflab/modeling/counters/chart"
 )
@@ -67,4 +68,22 @@ func TestNothingToDraw(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// The picture was looked at when it was made; the test fails when what is
+// drawn is visibly another in more than 0.2 % of the pixels.
+func TestThePictureIsTheGoldenOne(t *testing.T) {
+	p, err := chart.Plot(result(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := p.WriterTo(7*vg.Inch, 4*vg.Inch, "png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err := w.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	imagetest.PNG(t, out.Bytes(), "testdata/choice.png", 0.002)
 }
