@@ -68,13 +68,39 @@ func (s *scene) svg() string {
 			text(frameRight-4, y1+away, `text-anchor="end" pointer-events="none"`, c.label)
 			continue
 		}
-		part := [...]float64{0.12, 0.5, 0.3, 0.08, 0.4}[c.level]
+		part := s.clear(c)
 		fmt.Fprintf(&b, `<text transform="translate(%.1f %.1f) rotate(%.1f) translate(0 -5)" pointer-events="none">%s</text>`,
 			x0+part*(x1-x0), y0+part*(y1-y0), math.Atan2(y1-y0, x1-x0)*180/math.Pi, html.EscapeString(c.label))
 	}
 	s.legend(&b, text)
 	b.WriteString("</svg>")
 	return b.String()
+}
+
+// clear is the part of a slope from which its label is farthest from all marks,
+// or far enough.
+func (s *scene) clear(c ceiling) float64 {
+	x0, y0, x1, y1 := s.atX(c.x0), s.atY(c.y0), s.atX(c.x1), s.atY(c.y1)
+	length := math.Hypot(x1-x0, y1-y0)
+	dx, dy := (x1-x0)/length, (y1-y0)/length
+	text := 6 * float64(len(c.label)) // about a letter's width each
+	best, farthest := 0.0, -1.0
+	for _, part := range []float64{0.12, 0.3, 0.5, 0.65, 0.8, 0.02} {
+		start := part * length
+		if start+text > length {
+			continue
+		}
+		near := 14.0 // far enough
+		for _, m := range s.marks {
+			x, y := s.atX(m.x)-x0, s.atY(m.y)-y0
+			along, above := x*dx+y*dy, y*dx-x*dy+9 // the text stands above the line
+			near = math.Min(near, math.Hypot(math.Max(0, math.Abs(along-start-text/2)-text/2), above)-size(m.share)/2)
+		}
+		if near > farthest {
+			best, farthest = part, near
+		}
+	}
+	return best
 }
 
 func (s *scene) legend(b *strings.Builder, text func(x, y float64, attributes, t string)) {
