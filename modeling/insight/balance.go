@@ -121,7 +121,7 @@ func advice(ctx context.Context, sc *scope) (found, error) {
 				Statement: fmt.Sprintf("Nsight Compute's rule %s puts what can be gained in %s at %s (%s).", rule, k.short(), quantity(e.gain, "%"), scopeWords(e.scope)),
 				Sources:   sc.source(e.rows, e.count), Query: "SELECT max(gain) FROM (" + from + ") WHERE gain > 2 AND name = " + literal(e.name),
 				Estimate: "the tool's own estimate, the largest over launches", Importance: k.share() * (0.15 + 0.2*part),
-				Meaning: "The text of the rule is in the profile: rooflab query \"SELECT value FROM attribute WHERE name = '" + e.name + "'\"."})
+				Meaning: "The rule's own words are in the attribute \"" + e.name + "\" of the launch."})
 		}
 	}
 	return f, nil

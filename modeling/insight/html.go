@@ -43,17 +43,23 @@ func (r *Report) HTML() string {
 		b.WriteString(`<div class="more">` + e(n) + `</div>`)
 	}
 	if len(r.Kernels) > 0 {
-		b.WriteString(`<div class="box"><table><thead><tr><th>kernel</th><th>kind</th><th class="n">time</th><th class="n">share</th><th class="n">launches</th><th>bound</th></tr></thead><tbody>`)
-		for _, k := range r.Kernels {
+		heads, rows := r.table()
+		row := func(tag string, cells []string) {
 			b.WriteString("<tr>")
-			for i, c := range k.cells() {
+			for i, c := range cells {
 				class := ""
 				if i >= 2 && i <= 4 {
 					class = ` class="n"`
 				}
-				fmt.Fprintf(&b, "<td%s>%s</td>", class, e(c))
+				fmt.Fprintf(&b, "<%s%s>%s</%s>", tag, class, e(c), tag)
 			}
 			b.WriteString("</tr>")
+		}
+		b.WriteString(`<div class="box"><table><thead>`)
+		row("th", heads)
+		b.WriteString("</thead><tbody>")
+		for _, c := range rows {
+			row("td", c)
 		}
 		b.WriteString("</tbody></table></div>")
 	}
@@ -96,7 +102,13 @@ func (r *Report) HTML() string {
 
 func (i Item) html(b *strings.Builder) {
 	e := display.Escape
-	fmt.Fprintf(b, `<div class="item %s" id="%s"><span class="id">%s</span>%s%s`, e(string(i.Verdict)), e(i.ID), e(i.ID), e(i.Statement), e(i.extra()))
+	fmt.Fprintf(b, `<div class="item %s" id="%s"><span class="id">%s</span>%s`, e(string(i.Verdict)), e(i.ID), e(i.ID), e(i.Statement))
+	if at := i.place(); at != "" {
+		fmt.Fprintf(b, `<div class="more">at <code title="%s">%s</code></div>`, e(i.Location.String()), e(at))
+	}
+	if i.Estimate != "" {
+		b.WriteString(`<div class="more">Estimate: ` + e(i.Estimate) + `.</div>`)
+	}
 	if i.Verdict != Fine && i.Meaning != "" {
 		b.WriteString(`<div class="more">` + e(i.Meaning) + `</div>`)
 	}
@@ -118,7 +130,7 @@ func (i Item) html(b *strings.Builder) {
 	if i.Reference != nil && i.Reference.From != "" {
 		b.WriteString(`<div>threshold: ` + e(i.Reference.From) + `</div>`)
 	}
-	b.WriteString(`<div>source: ` + e(i.cite()) + `</div><pre>` + e(i.Query) + `</pre></details></div>`)
+	b.WriteString(`<div>source: ` + e(i.cite()) + `</div><pre>` + e(printable(i.Query)) + `</pre></details></div>`)
 }
 
 // Page is HTML as a page of its own, in the reader's dark or light.

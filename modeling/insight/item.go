@@ -84,7 +84,7 @@ func (l Location) String() string {
 		out = strings.TrimSpace(l.Function + " " + out)
 	}
 	if l.Instruction != "" {
-		out = strings.TrimSpace(out + " `" + l.Instruction + "`")
+		out = strings.TrimSpace(out + " (" + l.Instruction + ")")
 	}
 	return out
 }

@@ -62,26 +62,31 @@ func values(ctx context.Context, sc *scope) (found, error) {
 		return f, nil
 	}
 	type metric struct {
-		name, unit        string
-		n                 int64
-		low, median, high float64
-		region            int64
-		where             string
+		name, instance, unit string
+		n                    int64
+		low, median, high    float64
+		region               int64
+		where                string
 	}
 	var ms []metric
 	if err := each(ctx, sc.store, func(v []any) {
 		unit, _ := v[1].(string)
-		ms = append(ms, metric{v[0].(string), unit, v[2].(int64), asFloat(v[3]), asFloat(v[4]), asFloat(v[5]), v[6].(int64), v[7].(string)})
-	}, fmt.Sprintf(`SELECT c.metric, min(c.unit), count(*) AS n, min(c.value), median(c.value), max(c.value), arg_max(c.region_id, c.value), arg_max(g.short, c.value)
-		FROM counter c JOIN region g ON g.id = c.region_id WHERE c.run_id = %d AND c.value IS NOT NULL AND c.instance IS NULL
-		GROUP BY 1 ORDER BY n DESC, 1 LIMIT %d`, sc.run.ID, mostMetrics)); err != nil {
+		instance, _ := v[8].(string)
+		ms = append(ms, metric{v[0].(string), instance, unit, v[2].(int64), asFloat(v[3]), asFloat(v[4]), asFloat(v[5]), v[6].(int64), v[7].(string)})
+	}, fmt.Sprintf(`SELECT c.metric, min(c.unit), count(*) AS n, min(c.value), median(c.value), max(c.value), arg_max(c.region_id, (c.value, -c.region_id)), arg_max(g.short, (c.value, -c.region_id)), c.instance
+		FROM counter c JOIN region g ON g.id = c.region_id WHERE c.run_id = %d AND c.value IS NOT NULL
+		GROUP BY c.metric, c.instance ORDER BY n DESC, c.metric, c.instance NULLS FIRST LIMIT %d`, sc.run.ID, mostMetrics)); err != nil {
 		return f, err
 	}
 	for i, m := range ms {
-		f.items = append(f.items, Item{Kind: Counter, Rule: "values", Verdict: Fact, Metric: m.name, Value: m.median, Unit: m.unit, Share: 1, Importance: 0.2 - 0.01*float64(i),
-			Statement: fmt.Sprintf("%s has %s: median %s, from %s to %s (%s).", clean(m.name, 80), plural(m.n, "value"), quantity(m.median, m.unit), quantity(m.low, m.unit), quantity(m.high, m.unit), clean(m.where, mostName)),
+		name, instance := m.name, "IS NULL"
+		if m.instance != "" {
+			name, instance = name+" ("+m.instance+")", "= "+literal(m.instance)
+		}
+		f.items = append(f.items, Item{Kind: Counter, Rule: "values", Verdict: Fact, Metric: name, Value: m.median, Unit: m.unit, Share: 1, Importance: 0.2 - 0.01*float64(i),
+			Statement: fmt.Sprintf("%s has %s: median %s, from %s to %s (%s).", clean(name, 80), plural(m.n, "value"), quantity(m.median, m.unit), quantity(m.low, m.unit), quantity(m.high, m.unit), clean(m.where, mostName)),
 			Sources:   sc.source([]Row{{Table: "counter", Region: m.region, Metric: m.name}}, m.n),
-			Query:     fmt.Sprintf("SELECT median(value) FROM counter WHERE run_id = %d AND metric = %s AND instance IS NULL", sc.run.ID, literal(m.name))})
+			Query:     fmt.Sprintf("SELECT median(value) FROM counter WHERE run_id = %d AND metric = %s AND instance %s", sc.run.ID, literal(m.name), instance)})
 	}
 	return f, nil
 }

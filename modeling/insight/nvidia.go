@@ -13,7 +13,18 @@ const ncuLines = "smsp__sass_inst_executed_op_"
 // nvidiaRules are rules over the counters of Nsight Compute.
 var nvidiaRules = family{"NVIDIA", []rule{
 	{
-		name: "global-load-bytes-per-sector", what: "bytes used of each 32-byte sector that global loads fetch", unit: "byte",
+		name: "excess-sectors", what: "part of the global sectors that ideal coalescing would not move", unit: "part",
+		value: []string{"derived__memory_l2_theoretical_sectors_global_excessive // memory_l2_theoretical_sectors_global"}, limit: 0.05,
+		from: ours + ncuGuide + ", Source Counters", where: "derived__memory_l2_theoretical_sectors_global_excessive",
+		bad:      "%[2]s of the sectors that %[1]s asks of L2 for global memory would not be needed with ideal coalescing.",
+		fine:     "%s wastes %s of its global sectors: coalescing is no issue.",
+		gain:     func(v float64) float64 { return v },
+		meaning:  "The number is exact for the addresses that were used; how much time it costs depends on how much the memory is the limit.",
+		remedies: []string{"Change the layout or the mapping of threads to data at the named place, so that a warp reads whole sectors; align the begin of rows to 32 bytes."},
+		moves:    []Move{{"derived__memory_l2_theoretical_sectors_global_excessive", Down}},
+	},
+	{
+		name: "global-load-bytes-per-sector", unless: "excess-sectors", what: "bytes used of each 32-byte sector that global loads fetch", unit: "byte",
 		value: []string{"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio"}, limit: 28.8, under: true,
 		when: []string{"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"}, where: "derived__memory_l2_theoretical_sectors_global_excessive",
 		from:    ours + bestPractices + ", Coalesced Access to Global Memory",
@@ -36,17 +47,6 @@ var nvidiaRules = family{"NVIDIA", []rule{
 		meaning:  "Threads of a warp write addresses that are apart or not aligned: sectors are written in parts.",
 		remedies: []string{"Let neighbouring threads write neighbouring addresses, or gather the result in shared memory and write it in order."},
 		moves:    []Move{{"smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", Up}, {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", Down}},
-	},
-	{
-		name: "excess-sectors", what: "part of the global sectors that ideal coalescing would not move", unit: "part",
-		value: []string{"derived__memory_l2_theoretical_sectors_global_excessive // memory_l2_theoretical_sectors_global"}, limit: 0.05,
-		from: ours + ncuGuide + ", Source Counters", where: "derived__memory_l2_theoretical_sectors_global_excessive",
-		bad:      "%[2]s of the sectors that %[1]s asks of L2 for global memory would not be needed with ideal coalescing.",
-		fine:     "%s wastes %s of its global sectors: coalescing is no issue.",
-		gain:     func(v float64) float64 { return v },
-		meaning:  "The number is exact for the addresses that were used; how much time it costs depends on how much the memory is the limit.",
-		remedies: []string{"Change the layout or the mapping of threads to data at the named place, so that a warp reads whole sectors; align the begin of rows to 32 bytes."},
-		moves:    []Move{{"derived__memory_l2_theoretical_sectors_global_excessive", Down}},
 	},
 	{
 		name: "global-load-sectors", unless: "global-load-bytes-per-sector", what: "sectors per request of global loads", unit: "",
@@ -145,7 +145,7 @@ var nvidiaRules = family{"NVIDIA", []rule{
 		meaning: "Of at most 1. Where it is low, warps wait: see the stalls. Where it is near 1, only fewer instructions help.",
 	},
 	{
-		name: "eligible-warps", what: "warps per scheduler that could issue", unit: "",
+		name: "eligible-warps", latency: true, what: "warps per scheduler that could issue", unit: "",
 		value: []string{"smsp__warps_eligible.avg.per_cycle_active"}, limit: 1, under: true,
 		from:     ncuGuide + ", Scheduler Statistics: below 1 a cycle finds on average no warp to issue",
 		bad:      "Only %[2]s warps per scheduler are ready to issue in an average cycle of %[1]s.",

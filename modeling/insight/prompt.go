@@ -105,8 +105,7 @@ func (r *Report) Prompt(opt PromptOptions) (string, error) {
 
 // prompt is an item as lines of a prompt; form 1 is the statement alone.
 func (i Item) prompt(form int) string {
-	out := fmt.Sprintf("[%s] %s%s\n", i.ID, clean(i.Statement, 600), clean(i.extra(), 300))
-	out = strings.ReplaceAll(out, ".At ", ". At ")
+	out := fmt.Sprintf("[%s] %s%s\n", i.ID, clean(i.Statement, 600), spaced(clean(i.extra(), 300)))
 	if form == 1 || i.Verdict == Fine {
 		return out
 	}
@@ -124,4 +123,12 @@ func (i Item) prompt(form int) string {
 		out += "  moves: " + strings.Join(ms, ", ") + "\n"
 	}
 	return out
+}
+
+// spaced is a text after another, with a space between where there is one.
+func spaced(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " " + text
 }

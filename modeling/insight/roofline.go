@@ -296,7 +296,10 @@ func (w rooflineWriter) moves(q roofline.Quantity, d Direction) []Move {
 	}
 	var out []Move
 	for _, n := range f.names {
-		if w.sc.metrics[n] && !strings.HasSuffix(n, ".per_second") && n != w.sc.time {
+		if strings.HasSuffix(n, ".per_second") { // an amount by its rate: only both together tell
+			return []Move{{q.From, d}}
+		}
+		if w.sc.metrics[n] {
 			out = append(out, Move{n, d})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rooflab/rooflab/modeling/counters"
+	"github.com/rooflab/rooflab/modeling/roofline"
 )
 
 // rule is what an expert reads from a few counters of a kernel: a number by a
@@ -33,6 +34,7 @@ type rule struct {
 	fine     string // what to say else; "" says nothing
 	fact     bool   // it is something to know, never a problem
 	unless   string // a rule that says the same better, where it has a value
+	latency  bool   // it matters where the kernel waits, less where a ceiling bounds it
 	meaning  string
 	remedies []string
 	moves    []Move
@@ -260,6 +262,9 @@ func (sc *scope) item(ctx context.Context, k *Kernel, kind Kind, a applied, v fl
 		if a.gain != nil {
 			it.Gain = min(1, max(0, a.gain(v)))
 			it.Importance = share * (0.25 + 0.5*it.Gain)
+		}
+		if bound := roofline.Bound(k.Bound); a.latency && bound != "" && bound != roofline.Latency {
+			it.Importance /= 2
 		}
 	} else if a.fact {
 		it.Meaning = a.meaning

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -67,18 +68,33 @@ func (i Item) cite() string {
 	return strings.Join(parts, "; ")
 }
 
+// place is where an item is, in short, "" where its statement says it.
+func (i Item) place() string {
+	if i.Location == nil {
+		return ""
+	}
+	l := *i.Location
+	if l.File != "" {
+		l.File = base(l.File)
+	}
+	said := l
+	said.Instruction, said.Function = "", ""
+	if at := said.String(); at != "" && strings.Contains(i.Statement, at) {
+		return ""
+	}
+	return l.String()
+}
+
 // extra is what an item says besides its statement.
 func (i Item) extra() string {
-	var b strings.Builder
-	if i.Location != nil {
-		if at := i.Location.String(); at != "" && !strings.Contains(i.Statement, fmt.Sprintf("%s:%d", base(i.Location.File), i.Location.Line)) {
-			b.WriteString(" At " + at + ".")
-		}
+	out := ""
+	if at := i.place(); at != "" {
+		out += " At " + at + "."
 	}
 	if i.Estimate != "" {
-		b.WriteString(" Estimate: " + i.Estimate + ".")
+		out += " Estimate: " + i.Estimate + "."
 	}
-	return b.String()
+	return out
 }
 
 // Markdown is the report for people.
@@ -94,9 +110,9 @@ func (r *Report) Markdown() string {
 		b.WriteString("- " + escapeMarkdown(n) + "\n")
 	}
 	if len(r.Kernels) > 0 {
-		b.WriteString("\n| kernel | kind | time | share | launches | bound |\n|---|---|--:|--:|--:|---|\n")
-		for _, k := range r.Kernels {
-			c := k.cells()
+		heads, rows := r.table()
+		b.WriteString("\n| " + strings.Join(heads, " | ") + " |\n|---|---|--:|--:|--:|" + strings.Repeat("---|", len(heads)-5) + "\n")
+		for _, c := range rows {
 			for i := range c {
 				c[i] = escapeMarkdown(c[i])
 			}
@@ -132,16 +148,29 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// cells are a kernel's row of the table of kernels.
-func (k *Kernel) cells() []string {
-	time, share, launches := "unknown", "", ""
-	if k.Time != nil {
-		time, share = quantity(*k.Time, k.Unit), percent(*k.Share)
+// table is the table of kernels: its heads, of which the third to fifth are of
+// numbers, and its rows. What no kernel has is left out.
+func (r *Report) table() (heads []string, rows [][]string) {
+	heads = []string{"kernel", "kind", "time", "share", "launches"}
+	bound := slices.ContainsFunc(r.Kernels, func(k *Kernel) bool { return k.Bound != "" })
+	if bound {
+		heads = append(heads, "bound by")
 	}
-	if k.Launches > 0 {
-		launches = fmt.Sprint(k.Launches)
+	for _, k := range r.Kernels {
+		time, share, launches := "unknown", "", ""
+		if k.Time != nil {
+			time, share = quantity(*k.Time, k.Unit), percent(*k.Share)
+		}
+		if k.Launches > 0 {
+			launches = fmt.Sprint(k.Launches)
+		}
+		row := []string{k.short(), k.Kind, time, share, launches}
+		if bound {
+			row = append(row, k.Bound)
+		}
+		rows = append(rows, row)
 	}
-	return []string{k.short(), k.Kind, time, share, launches, k.Bound}
+	return heads, rows
 }
 
 type section struct {

@@ -70,6 +70,16 @@ func clean(text string, most int) string {
 	return text
 }
 
+// printable is a text of several lines without other control characters.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
+
 // mostName is how many characters of a kernel's name a statement holds.
 const mostName = 80
 
