@@ -128,7 +128,10 @@ func (n *Noise) modes(sorted []float64) {
 // Trouble says in words what is not steady, "" where nothing is.
 func (n Noise) Trouble() string {
 	var parts []string
-	if k := len(n.Outliers); k > 0 {
+	switch k := len(n.Outliers); {
+	case k > 0 && n.Outliers[k-1] == k-1: // in order: they are the first
+		parts = append(parts, fmt.Sprintf("the first %d of %d repeats are outliers (a warm-up?)", k, n.N))
+	case k > 0:
 		parts = append(parts, fmt.Sprintf("%d of %d repeats are outliers", k, n.N))
 	}
 	if n.Bimodal {
