@@ -9,8 +9,10 @@ import (
 
 // Frame is results as a dataframe, a row each: kernel, launches, time_s, the
 // dominant precision with its flop, flop_per_s and peak_used (0 to 1), then
-// for each memory level bytes, flop_per_byte and used (0 to 1), and bound.
-// What is unknown is NaN; a level that no result knows has no columns.
+// for each memory level bytes, flop_per_byte and used (0 to 1), the use of the
+// issue slots and the part of warps' threads at work (issue_used, full_warps, 0
+// to 1), and bound. What is unknown is NaN; a level that no result knows has no
+// columns, nor have instructions.
 func Frame(rs []Result) dataframe.DataFrame {
 	n := len(rs)
 	names, precisions, bounds, launches := make([]string, n), make([]string, n), make([]string, n), make([]int, n)
@@ -54,6 +56,8 @@ func Frame(rs []Result) dataframe.DataFrame {
 		add(name+"_flop_per_byte", l == DRAM, dominant(func(r Result, p Precision) Quantity { return r.Intensity(l, p) }))
 		add(name+"_used", l == DRAM, func(r Result) Quantity { return r.Traffic[l].Used })
 	}
+	add("issue_used", false, func(r Result) Quantity { return r.Instr.Used })
+	add("full_warps", false, func(r Result) Quantity { return r.Instr.Full() })
 	cols = append(cols, series.New(bounds, series.String, "bound"))
 	return dataframe.New(cols...)
 }

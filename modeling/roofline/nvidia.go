@@ -50,7 +50,7 @@ func (c nvidia) time() Quantity { return c.once("time", c.readTime) }
 func (c nvidia) readTime() Quantity {
 	q := best(
 		c.duration(),
-		ratio(c.first("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg"), c.frequency("sm")),
+		ratio(c.first("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg", "Elapsed Cycles"), c.frequency("sm")),
 		c.first(TimeCounter),
 		c.opt.launch.ownTime(),
 	)

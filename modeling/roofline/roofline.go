@@ -1,11 +1,19 @@
 // Package roofline computes the hierarchical roofline (Williams et al. 2009;
-// Yang, Kurth and Williams 2020) of GPU kernels from Nsight Compute counters.
+// Yang, Kurth and Williams 2020) and the instruction roofline (Ding and Williams
+// 2019) of kernels: on GPUs of NVIDIA from Nsight Compute's counters, on AMD's
+// from those of ROCm's profilers, on processors from hardware counters or,
+// said to be an estimate, from simulated ones.
 //
 // In flow launches, each a map from a counter's name to its value in SI units
-// (FromStore reads them from a store). Out flow Results: work per precision,
-// bytes per memory level, attained rates, the ceilings of the profiled clock,
-// and what bounds the kernel by a stated rule. A counter that is not there is
-// named in the result; it never counts as zero.
+// (FromStore reads them from a store, with the ceilings of their machine). Out
+// flow Results: work per precision, bytes per memory level, attained rates,
+// ceilings, what bounds the kernel by a stated rule (Bound), on which side of
+// the balance point it stands (Side), and what it would take at each roof
+// (WhatIfs). Every Quantity says which counters gave it; ceilings are, in this
+// order, the profile's, those that Options give, measured ones of the machine,
+// and theoretical ones of the device table. A counter that is not there is
+// named in the result; it never counts as zero. What else is to be known of
+// the numbers, a ceiling that is exceeded or an estimate, is in Result.Notes.
 package roofline
 
 import (

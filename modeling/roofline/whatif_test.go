@@ -136,6 +136,10 @@ func TestInstructionRoofline(t *testing.T) {
 	if !near(j.Warps, 4e7) || !near(j.Used, 0.4) || !near(j.PerAccess(roofline.L1), 8) || !near(j.Levels[roofline.DRAM].Used, i.Levels[roofline.DRAM].Used.Value) {
 		t.Errorf("%v", j)
 	}
+	df := roofline.Frame([]roofline.Result{r})
+	if used, full := df.Col("issue_used").Float(), df.Col("full_warps").Float(); df.Err != nil || used[0] != 0.4 || full[0] != 0.75 {
+		t.Errorf("%v", df)
+	}
 	// The issue slots are a limit like others: 2e7 / 50e9 s.
 	found := false
 	for _, m := range r.Limits() {
