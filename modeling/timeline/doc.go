@@ -9,10 +9,9 @@
 // its numbers, its rule and the rows that it rests on. A View is a bounded
 // picture of a window, which package chart draws.
 //
-// The store sorts; one pass over the sorted rows sweeps all devices at once.
-// Memory grows with how much runs at the same time and with the number of
-// kernels' names, not with the number of launches; the store's sort may spill
-// to disk.
+// The store sorts slabs of time, one after the other; one pass over their rows
+// sweeps all devices at once. Memory grows with how much runs at the same time
+// and with the number of names, not with the number of launches.
 //
 // What is counted:
 //
