@@ -1,8 +1,11 @@
 package roofline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rooflab/rooflab/datasets"
@@ -107,10 +110,11 @@ func (f facts) set(run int64, name string, v float64) {
 // measurements the highest counts, since a probe can only fall short. Where a
 // file says no more of its machine than the processor's name (LIKWID, PAPI),
 // machines of that name have its ceilings.
-func factsOf(ctx context.Context, s *datasets.Store) (facts, error) {
+func factsOf(ctx context.Context, s *datasets.Store, runs map[int64]bool) (facts, error) {
 	out := facts{}
+	where, args := among("r.id", runs)
 	err := each(ctx, s, `SELECT r.id, c.level, c.value, n.id <> m.id FROM run r JOIN machine m ON m.id = r.machine_id
-		JOIN machine n ON n.id = m.id OR m.host IS NULL AND m.gpu IS NULL AND n.cpu = m.cpu JOIN ceiling c ON c.machine_id = n.id WHERE c.measured`, func(v []any) {
+		JOIN machine n ON n.id = m.id OR m.host IS NULL AND m.gpu IS NULL AND n.cpu = m.cpu JOIN ceiling c ON c.machine_id = n.id WHERE c.measured AND `+where, args, func(v []any) {
 		out.set(v[0].(int64), ceilingFact+v[1].(string), v[2].(float64))
 		if other, _ := v[3].(bool); other {
 			out.set(v[0].(int64), twinFact, 1)
@@ -119,7 +123,7 @@ func factsOf(ctx context.Context, s *datasets.Store) (facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, s, `SELECT r.id, m.clock_hz, m.units::DOUBLE FROM run r JOIN machine m ON m.id = r.machine_id`, func(v []any) {
+	err = each(ctx, s, `SELECT r.id, m.clock_hz, m.units::DOUBLE FROM run r JOIN machine m ON m.id = r.machine_id WHERE `+where, args, func(v []any) {
 		for i, name := range []string{clockFact, unitsFact} {
 			if x, ok := v[i+1].(float64); ok && x > 0 {
 				out.set(v[0].(int64), name, x)
@@ -129,8 +133,8 @@ func factsOf(ctx context.Context, s *datasets.Store) (facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, s, `SELECT run_id, name, try_cast(value AS DOUBLE) FROM attribute
-		WHERE name IN ('sysinfo.lds_banks_per_cu', 'sysinfo.num_xcd') AND try_cast(value AS DOUBLE) > 0`, func(v []any) {
+	err = each(ctx, s, `SELECT r.id, a.name, try_cast(a.value AS DOUBLE) FROM attribute a JOIN run r ON r.id = a.run_id
+		WHERE `+where+` AND a.name IN ('sysinfo.lds_banks_per_cu', 'sysinfo.num_xcd') AND try_cast(a.value AS DOUBLE) > 0`, args, func(v []any) {
 		name := banksFact
 		if strings.HasSuffix(v[1].(string), "xcd") {
 			name = diesFact
@@ -140,9 +144,21 @@ func factsOf(ctx context.Context, s *datasets.Store) (facts, error) {
 	return out, err
 }
 
+// among is a condition: the column is one of those values.
+func among[T cmp.Ordered](column string, values map[T]bool) (string, []any) {
+	var args []any
+	for _, v := range slices.Sorted(maps.Keys(values)) {
+		args = append(args, v)
+	}
+	if args == nil {
+		return "false", nil
+	}
+	return column + " IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args
+}
+
 // each calls f for the rows of a query.
-func each(ctx context.Context, s *datasets.Store, query string, f func([]any)) error {
-	rows, err := s.Rows(ctx, query)
+func each(ctx context.Context, s *datasets.Store, query string, args []any, f func([]any)) error {
+	rows, err := s.Rows(ctx, query, args...)
 	if err != nil {
 		return err
 	}

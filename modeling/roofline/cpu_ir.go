@@ -28,12 +28,13 @@ type where struct {
 // irOf reads the IR of functions from a store, by the function's name: what
 // each line computes, basic block by basic block. A function whose IR several
 // runs have is that of the last one.
-func irOf(ctx context.Context, s *datasets.Store) (map[string]map[where][]block, error) {
+func irOf(ctx context.Context, s *datasets.Store, names map[string]bool) (map[string]map[where][]block, error) {
 	out := map[string]map[where][]block{}
+	condition, args := among("g.raw", names)
 	run, region, number := int64(0), int64(0), 0
 	var last map[where]int // the block that a line's last entry is of
 	err := each(ctx, s, `SELECT g.run_id, g.id, g.raw, c.opcode, c.text, c.file, c.line FROM code c JOIN region g ON g.id = c.region_id
-		WHERE c.isa = 'llvm-ir' ORDER BY g.run_id, g.id, c."offset"`, func(v []any) {
+		WHERE c.isa = 'llvm-ir' AND `+condition+` ORDER BY g.run_id, g.id, c."offset"`, args, func(v []any) {
 		name, _ := v[2].(string)
 		if v[0].(int64) != run || v[1].(int64) != region {
 			run, region, number = v[0].(int64), v[1].(int64), 0
@@ -137,25 +138,29 @@ type executed struct {
 // was compiled as the IR was; where the IR is scalar and the program
 // vectorised, it is too low by the number of lanes.
 func addEstimates(ctx context.Context, s *datasets.Store, ms []datasets.Measurement) error {
-	at := map[int64]*datasets.Measurement{}
+	at, runs, names := map[int64]*datasets.Measurement{}, map[int64]bool{}, map[string]bool{}
 	for i := range ms {
-		if isSimulation(&ms[i]) && ms[i].Launch != 0 {
-			at[ms[i].Launch] = &ms[i]
+		if m := &ms[i]; isSimulation(m) && m.Launch != 0 {
+			at[m.Launch], runs[m.Run], names[m.Name] = m, true, true
 		}
 	}
 	if len(at) == 0 {
 		return nil
 	}
-	ir, err := irOf(ctx, s)
+	ir, err := irOf(ctx, s, names)
 	if err != nil {
 		return err
 	}
 	counts := map[int64]map[where]*executed{}
 	if len(ir) > 0 {
+		have := map[string]bool{}
+		for name := range ir {
+			have[name] = true
+		}
+		inRuns, args := among("g.run_id", runs)
+		named, more := among("g.raw", have)
 		err = each(ctx, s, `SELECT p.launch_id, c.file, c.line, c.isa = 'machine', p.reason, p.samples FROM pc_sample p JOIN code c ON c.id = p.code_id
-			JOIN region g ON g.id = c.region_id JOIN run r ON r.id = g.run_id
-			WHERE r.tool IN ('callgrind', 'cachegrind') AND p.reason IN ('Ir', 'Dr', 'Dw') AND c.line IS NOT NULL
-			AND g.raw IN (SELECT i.raw FROM region i JOIN run t ON t.id = i.run_id WHERE t.format = 'llvm-ir')`, func(v []any) {
+			JOIN region g ON g.id = c.region_id WHERE p.reason IN ('Ir', 'Dr', 'Dw') AND c.line IS NOT NULL AND `+inRuns+` AND `+named, append(args, more...), func(v []any) {
 			launch, _ := v[0].(int64)
 			samples, ok := v[5].(int64)
 			n := float64(samples)
@@ -193,7 +198,7 @@ func addEstimates(ctx context.Context, s *datasets.Store, ms []datasets.Measurem
 			estimateFunction(m, lines, counts[launch])
 		}
 	}
-	return addWallTimes(ctx, s, at)
+	return addWallTimes(ctx, s, at, names)
 }
 
 // estimateFunction adds the counters of estimatedFlop and estimatedSize, as far
@@ -247,7 +252,8 @@ func estimateFunction(m *datasets.Measurement, lines map[where][]block, counts m
 // of the slowest thread, with the number of threads.
 // Valgrind's costs are those of the function itself: an inclusive time serves
 // for functions that call none.
-func addWallTimes(ctx context.Context, s *datasets.Store, at map[int64]*datasets.Measurement) error {
+func addWallTimes(ctx context.Context, s *datasets.Store, at map[int64]*datasets.Measurement, names map[string]bool) error {
+	named, args := among("g.raw", names)
 	type timed struct {
 		run       int64
 		command   string
@@ -259,8 +265,8 @@ func addWallTimes(ctx context.Context, s *datasets.Store, at map[int64]*datasets
 	err := each(ctx, s, `SELECT run, raw, any_value(command), any_value(inclusive), max(t), count(thread) FROM
 		(SELECT r.id AS run, g.raw, r.command, coalesce(r.time_inclusive, true) AS inclusive, l.rank, l.pid, l.thread, sum(c.value) AS t
 			FROM counter c JOIN region g ON g.id = c.region_id JOIN run r ON r.id = g.run_id LEFT JOIN launch l ON l.id = c.launch_id
-			WHERE c.metric = r.time_metric AND c.unit = 's' AND c.instance IS NULL AND r.tool NOT IN ('callgrind', 'cachegrind') GROUP BY ALL)
-		GROUP BY run, raw ORDER BY run`, func(v []any) {
+			WHERE c.metric = r.time_metric AND c.unit = 's' AND c.instance IS NULL AND r.tool NOT IN ('callgrind', 'cachegrind') AND `+named+` GROUP BY ALL)
+		GROUP BY run, raw ORDER BY run`, args, func(v []any) {
 		t := timed{}
 		t.run, _ = v[0].(int64)
 		name, _ := v[1].(string)
@@ -274,7 +280,7 @@ func addWallTimes(ctx context.Context, s *datasets.Store, at map[int64]*datasets
 	if err != nil {
 		return err
 	}
-	err = each(ctx, s, `SELECT id, command FROM run WHERE tool IN ('callgrind', 'cachegrind') AND command IS NOT NULL`, func(v []any) {
+	err = each(ctx, s, `SELECT id, command FROM run WHERE tool IN ('callgrind', 'cachegrind') AND command IS NOT NULL`, nil, func(v []any) {
 		id, _ := v[0].(int64)
 		commands[id], _ = v[1].(string)
 	})

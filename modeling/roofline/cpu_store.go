@@ -20,7 +20,11 @@ func prepared(ctx context.Context, s *datasets.Store, ms []datasets.Measurement)
 	if len(ms) == 0 {
 		return ms, nil
 	}
-	f, err := factsOf(ctx, s)
+	runs := map[int64]bool{}
+	for _, m := range ms {
+		runs[m.Run] = true
+	}
+	f, err := factsOf(ctx, s, runs)
 	if err != nil {
 		return nil, fmt.Errorf("reading what %s knows of its machines: %w", s.Path(), err)
 	}
@@ -110,9 +114,16 @@ func joinThreads(ctx context.Context, s *datasets.Store, ms []datasets.Measureme
 	if !slices.ContainsFunc(ms, threaded) {
 		return ms, nil
 	}
+	runs := map[int64]bool{}
+	for _, m := range ms {
+		if threaded(m) {
+			runs[m.Run] = true
+		}
+	}
+	where, args := among("r.id", runs)
 	attrs := map[int64]map[string]string{}
 	err := each(ctx, s, `SELECT a.launch_id, a.name, a.value FROM attribute a JOIN run r ON r.id = a.run_id WHERE r.tool = 'likwid' AND a.launch_id IS NOT NULL
-		AND a.name IN ('hwthread', 'host', 'group', 'group number', 'repetition')`, func(v []any) {
+		AND a.name IN ('hwthread', 'host', 'group', 'group number', 'repetition') AND `+where, args, func(v []any) {
 		id := v[0].(int64)
 		if attrs[id] == nil {
 			attrs[id] = map[string]string{}
@@ -122,7 +133,7 @@ func joinThreads(ctx context.Context, s *datasets.Store, ms []datasets.Measureme
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, s, `SELECT l.id, coalesce(l.rank, -1), coalesce(l.thread, -1) FROM launch l JOIN run r ON r.id = l.run_id WHERE r.tool = 'papi'`, func(v []any) {
+	err = each(ctx, s, `SELECT l.id, coalesce(l.rank, -1), coalesce(l.thread, -1) FROM launch l JOIN run r ON r.id = l.run_id WHERE r.tool = 'papi' AND `+where, args, func(v []any) {
 		attrs[v[0].(int64)] = map[string]string{"hwthread": fmt.Sprint(v[1], " ", v[2])}
 	})
 	if err != nil {
