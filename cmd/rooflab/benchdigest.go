@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rooflab/rooflab/internal/bench/digests"
+	"github.com/rooflab/rooflab/modeling/stalls/generated"
 )
 
 func init() { registerBench(benchDigestCommand) }
@@ -16,7 +16,7 @@ func init() { registerBench(benchDigestCommand) }
 func benchDigestCommand() *cobra.Command {
 	var megabytes float64
 	var of string
-	r := digests.Race{}
+	r := digestRace{}
 	c := &cobra.Command{
 		Use:   "digest",
 		Short: "Digest generated PC samples: against bounds on memory and on the digest's size",
@@ -25,7 +25,7 @@ func benchDigestCommand() *cobra.Command {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 			defer stop()
 			if of != "" {
-				d, err := digests.Digest(ctx, of)
+				d, err := generated.Digest(ctx, of)
 				if err != nil {
 					return fmt.Errorf("bench digest: %w", err)
 				}

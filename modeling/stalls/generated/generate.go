@@ -1,10 +1,11 @@
-package digests
+package generated
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/rooflab/rooflab/datasets"
@@ -90,6 +91,23 @@ func Generate(ctx context.Context, path string, shape Shape) (truth *Truth, err 
 		return nil, err
 	}
 	return g.truth, nil
+}
+
+// Least is the part of all stalls from which on a digest must keep a line.
+const Least = 0.05
+
+// Check says what a digest lacks, or tells wrongly.
+func (t *Truth) Check(d Digested) error {
+	if d.RawRows != t.Rows || d.RawBytes != t.Bytes || d.Stalled != t.Stalled {
+		return fmt.Errorf("the digest is of %d rows, %d bytes and %d stalled samples; generated were %d, %d and %d", d.RawRows, d.RawBytes, d.Stalled, t.Rows, t.Bytes, t.Stalled)
+	}
+	var lost []error
+	for _, p := range t.Hot(Least) {
+		if !slices.Contains(d.Lines, p) {
+			lost = append(lost, fmt.Errorf("the digest lacks %s:%d of %s, which holds %d of %d stalled samples", p.File, p.Line, p.Kernel, t.Lines[p], t.Stalled))
+		}
+	}
+	return errors.Join(lost...)
 }
 
 type generator struct {

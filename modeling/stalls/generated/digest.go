@@ -1,4 +1,4 @@
-package digests
+package generated
 
 import (
 	"context"

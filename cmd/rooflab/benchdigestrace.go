@@ -1,10 +1,9 @@
-package digests
+package main
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,18 +12,18 @@ import (
 	"syscall"
 
 	"github.com/rooflab/rooflab/internal/bench"
+	"github.com/rooflab/rooflab/modeling/stalls/generated"
 )
 
 // Bounds that a digest keeps to: memory in MB, and its part of the samples.
 const (
-	memoryBound = 500
-	sizeBound   = 0.001
-	least       = 0.05 // part of all stalls from which a line must be kept
+	digestMemory = 500
+	digestSize   = 0.001
 )
 
-// Race says what to measure.
-type Race struct {
-	Ours     []string // command that digests the store whose path is added, and prints a Digested as JSON
+// digestRace says what to measure.
+type digestRace struct {
+	Ours     []string // command that digests the store whose path is added, and prints a generated.Digested as JSON
 	Bytes    int64    // of each table of samples, as CSV
 	Rounds   int
 	Seed     uint64
@@ -33,14 +32,14 @@ type Race struct {
 
 // Run generates tables, digests each in processes of their own, and leaves no
 // file behind. A digest that lost a line, or samples, is an error.
-func (r *Race) Run(ctx context.Context) (*bench.Report, error) {
+func (r *digestRace) Run(ctx context.Context) (*bench.Report, error) {
 	dir, err := os.MkdirTemp("", "rooflab-bench-digest-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for the benchmark: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	rep := &bench.Report{}
-	for _, shape := range []Shape{
+	for _, shape := range []generated.Shape{
 		{Name: "8 kernels", Kernels: 8, Instructions: 3000},
 		{Name: "8 kernels with inlined code", Kernels: 8, Instructions: 3000, Inlined: true},
 	} {
@@ -51,22 +50,22 @@ func (r *Race) Run(ctx context.Context) (*bench.Report, error) {
 	}
 	rep.Machine = bench.Machine()
 	rep.Notes = append(rep.Notes, "each digest is a process of its own; memory is its peak resident set (VmHWM), time is from opening the store to the text",
-		fmt.Sprintf("all lines with %.0f %% or more of the stalls, and all samples, were compared with what was generated; seed %d", 100*least, r.Seed))
+		fmt.Sprintf("all lines with %.0f %% or more of the stalls, and all samples, were compared with what was generated; seed %d", 100*generated.Least, r.Seed))
 	return rep, nil
 }
 
-func (r *Race) shape(ctx context.Context, store string, shape Shape, rep *bench.Report) error {
+func (r *digestRace) shape(ctx context.Context, store string, shape generated.Shape, rep *bench.Report) error {
 	defer func() {
 		os.Remove(store)
 		os.Remove(store + ".wal")
 	}()
 	r.Progress(fmt.Sprintf("%s: generating %.0f MB of samples", shape.Name, float64(shape.Bytes)/1e6))
-	truth, err := Generate(ctx, store, shape)
+	truth, err := generated.Generate(ctx, store, shape)
 	if err != nil {
 		return err
 	}
 	var memory, seconds []float64
-	var d Digested
+	var d generated.Digested
 	for i := range r.Rounds {
 		r.Progress(fmt.Sprintf("%s: digest %d of %d", shape.Name, i+1, r.Rounds))
 		if d, err = r.digest(ctx, store); err != nil {
@@ -83,8 +82,8 @@ func (r *Race) shape(ctx context.Context, store string, shape Shape, rep *bench.
 		ours             []float64
 		bound            float64
 	}{
-		{"peak memory", fmt.Sprintf("bound of %d MB", memoryBound), "MB", memory, memoryBound},
-		{"size of the digest", "a thousandth of the samples as CSV", "MB", []float64{float64(d.Bytes) / 1e6}, raw * sizeBound},
+		{"peak memory", fmt.Sprintf("bound of %d MB", digestMemory), "MB", memory, digestMemory},
+		{"size of the digest", "a thousandth of the samples as CSV", "MB", []float64{float64(d.Bytes) / 1e6}, raw * digestSize},
 	} {
 		res, err := bench.Compare(fmt.Sprintf("%s, %.0f MB: %s", shape.Name, raw, c.name), c.peer, c.unit, c.ours, []float64{c.bound})
 		if err != nil {
@@ -97,21 +96,7 @@ func (r *Race) shape(ctx context.Context, store string, shape Shape, rep *bench.
 	return nil
 }
 
-// Check says what a digest lacks, or tells wrongly.
-func (t *Truth) Check(d Digested) error {
-	if d.RawRows != t.Rows || d.RawBytes != t.Bytes || d.Stalled != t.Stalled {
-		return fmt.Errorf("the digest is of %d rows, %d bytes and %d stalled samples; generated were %d, %d and %d", d.RawRows, d.RawBytes, d.Stalled, t.Rows, t.Bytes, t.Stalled)
-	}
-	var lost []error
-	for _, p := range t.Hot(least) {
-		if !slices.Contains(d.Lines, p) {
-			lost = append(lost, fmt.Errorf("the digest lacks %s:%d of %s, which holds %d of %d stalled samples", p.File, p.Line, p.Kernel, t.Lines[p], t.Stalled))
-		}
-	}
-	return errors.Join(lost...)
-}
-
-func (r *Race) digest(ctx context.Context, store string) (d Digested, err error) {
+func (r *digestRace) digest(ctx context.Context, store string) (d generated.Digested, err error) {
 	cmd := exec.CommandContext(ctx, r.Ours[0], append(slices.Clone(r.Ours[1:]), store)...) //nolint:gosec // the program itself
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
