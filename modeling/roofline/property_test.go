@@ -144,6 +144,25 @@ func TestOrderOfLaunchesChangesNothing(t *testing.T) {
 	}
 }
 
+// Launches at other clocks: 3 ms under 900 GB/s and 1 ms under 700 are under
+// (3 x 900 + 1 x 700) / 4 = 850 GB/s on the whole, of which 2.7e9 byte in 4 ms
+// use 675; where a time is not known, all launches count the same.
+func TestCeilingsOfAKernelAreMeansOverTime(t *testing.T) {
+	launch := func(seconds, bytes, gbs float64) roofline.Launch {
+		return roofline.Launch{Kernel: "k", Metrics: map[string]float64{"gpu__time_duration.sum": seconds, "dram__bytes.sum": bytes,
+			"dram__bytes.sum.peak_sustained": gbs, "dram__cycles_elapsed.avg.per_second": 1e9}}
+	}
+	ls := []roofline.Launch{launch(3e-3, 2.2e9, 900), launch(1e-3, 0.5e9, 700)}
+	d := roofline.ByKernel(roofline.AnalyseAll(ls, roofline.Options{}))[0].Traffic[roofline.DRAM]
+	if !near(d.Ceiling, 850e9) || !near(d.Used, 675./850) {
+		t.Errorf("%v, used %v", d.Ceiling, d.Used)
+	}
+	delete(ls[1].Metrics, "gpu__time_duration.sum")
+	if d = roofline.ByKernel(roofline.AnalyseAll(ls, roofline.Options{}))[0].Traffic[roofline.DRAM]; !near(d.Ceiling, 800e9) || d.Used.OK {
+		t.Errorf("%v, used %v", d.Ceiling, d.Used)
+	}
+}
+
 // The same profile in other units is the same roofline: the collector turns
 // them to SI, in whichever unit ncu printed each row.
 func TestUnitsOfAProfileChangeNothing(t *testing.T) {

@@ -130,6 +130,11 @@ func TestInstructionRoofline(t *testing.T) {
 	if s := i.String(); !strings.Contains(s, "40.0 % of the issue slots, 24 of 32 threads at work") {
 		t.Errorf("%s", s)
 	}
+	// Spilled registers are transactions of L1, but not of global memory's accesses.
+	l.Metrics["l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"], l.Metrics["l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum"] = 5e6, 3e6
+	if s := roofline.Analyse(l, roofline.Options{}).Instr; !near(s.Levels[roofline.L1].Count, 4e7) || !near(s.PerAccess(roofline.L1), 8) {
+		t.Errorf("with spills %v sectors, %v per access", s.Levels[roofline.L1].Count, s.PerAccess(roofline.L1))
+	}
 	// Two equal launches: twice the counts, the same rates.
 	r := roofline.Analyse(l, roofline.Options{})
 	j := roofline.ByKernel([]roofline.Result{r, r})[0].Instr
