@@ -24,6 +24,9 @@ func balance(ctx context.Context, sc *scope) (found, error) {
 			continue
 		}
 		for _, by := range []string{"rank", "thread"} {
+			if by == "thread" && sc.is("perf", "pprof") {
+				break // threads of all processes that were sampled
+			}
 			it, ok, err := sc.imbalance(ctx, k, by)
 			if err != nil {
 				return f, err
@@ -58,13 +61,13 @@ func (sc *scope) imbalance(ctx context.Context, k *Kernel, by string) (Item, boo
 		includes = ", with what it calls"
 	}
 	it := Item{Kind: Balance, Rule: by + "-imbalance", Verdict: Fine, Kernel: k.Name, Metric: "max / mean - 1 of the time over " + by + "s", Value: v, Share: k.share(),
-		Statement: fmt.Sprintf("%s%s is balanced over %.0f %ss: the slowest takes %s more than the mean of %s.", k.short(), includes, n, by, percent(v), quantity(mean, "s")),
+		Statement: fmt.Sprintf("%s%s is balanced over %.0f %ss: the slowest takes %s more than the mean of %s.", k.short(), includes, n, by, percent(v), quantity(mean, k.Unit)),
 		Reference: &Reference{Value: unbalanced, What: "threshold", From: imbalanceSource}, Importance: 0.08 * k.share(),
 		Query: "SELECT max(t) / avg(t) - 1 FROM (" + values + ")"}
 	if v > unbalanced {
 		it.Verdict, it.Gain = Problem, v/(1+v)
 		it.Importance = k.share() * (0.3 + 0.5*it.Gain)
-		it.Statement = fmt.Sprintf("%s%s is not balanced over %.0f %ss: %s %.0f takes %s, %s more than the mean of %s.", k.short(), includes, n, by, by, worst, quantity(most, "s"), percent(v), quantity(mean, "s"))
+		it.Statement = fmt.Sprintf("%s%s is not balanced over %.0f %ss: %s %.0f takes %s, %s more than the mean of %s.", k.short(), includes, n, by, by, worst, quantity(most, k.Unit), percent(v), quantity(mean, k.Unit))
 		it.Meaning = "All wait for the slowest at the next synchronisation; equal work would save up to the difference."
 		it.Remedies = []string{"Split work by cost instead of number (weighted partitioning, dynamic schedule, work stealing); see whether one " + by + " has input, output or a slow core."}
 		it.Moves = []Move{{sc.timeMetric(), Down}}

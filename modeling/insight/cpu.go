@@ -98,7 +98,7 @@ var cpuRules = family{"CPU", []rule{
 		bad: "%s keeps %s processors busy on average.",
 	},
 	{
-		name: "page-faults", what: "page faults per second of processor time", unit: "/s", limit: 1e5,
+		name: "page-faults", what: "page faults per second of processor time", unit: "", limit: 1e5,
 		value: []string{"page-faults // task-clock"}, from: ours + perfNinja,
 		bad:      "%s has %s page faults per second of processor time.",
 		gain:     func(v float64) float64 { return v * 5e-7 },

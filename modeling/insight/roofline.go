@@ -19,6 +19,7 @@ const mostValues = 2_000_000
 func rooflines(ctx context.Context, sc *scope) (found, error) {
 	var f found
 	var drawn []roofline.Result
+	var whys, notes grouped
 	known := sc.hasRoofline()
 	for _, k := range sc.kernels {
 		filter := datasets.Filter{Run: sc.run.ID, Kernel: k.Name}
@@ -49,15 +50,21 @@ func rooflines(ctx context.Context, sc *scope) (found, error) {
 			}
 			f.items = append(f.items, items...)
 			if r.Bound == roofline.Unknown {
-				f.missing = append(f.missing, Missing{What: k.short() + ": " + r.Why, Command: sc.collectRoofline()})
+				whys.add(r.Why, k.short())
 			} else {
 				k.Bound = string(r.Bound)
 			}
 			for _, n := range r.Notes {
-				f.notes = append(f.notes, "Roofline of "+k.short()+": "+n+".")
+				notes.add(n, k.short())
 			}
 			drawn = append(drawn, r)
 		}
+	}
+	for _, why := range whys.texts {
+		f.missing = append(f.missing, Missing{What: whys.of[why] + ": " + why, Command: sc.collectRoofline()})
+	}
+	for _, n := range notes.texts {
+		f.notes = append(f.notes, "Roofline of "+notes.of[n]+": "+n+".")
 	}
 	if len(f.items) == 0 {
 		if !sc.measured() {
@@ -69,6 +76,24 @@ func rooflines(ctx context.Context, sc *scope) (found, error) {
 		f.pictures = append(f.pictures, picture{title: "Roofline", svg: svg})
 	}
 	return f, nil
+}
+
+// grouped is texts, each with what it is said of.
+type grouped struct {
+	texts []string
+	of    map[string]string
+}
+
+func (g *grouped) add(text, of string) {
+	if g.of == nil {
+		g.of = map[string]string{}
+	}
+	if old, ok := g.of[text]; ok {
+		g.of[text] = old + ", " + of
+		return
+	}
+	g.texts = append(g.texts, text)
+	g.of[text] = of
 }
 
 // hasRoofline reports whether any counter of the run is one that rooflines are
@@ -205,7 +230,7 @@ func (w rooflineWriter) items(ctx context.Context) ([]Item, error) {
 		var err error
 		switch {
 		case l.rule == "sm" || headline && l.name == top.name:
-		case l.used.OK && l.used.Value > 0.005:
+		case l.used.OK && l.used.Value >= 0.05:
 			err = add(l.used, used(l), Item{Rule: l.rule + "-use", Verdict: Fact, Metric: l.name + " used",
 				Statement:  fmt.Sprintf("%s uses %s of the %s: %s of %s.", w.k.short(), percent(l.used.Value), l.name, quantity(l.rate.Value, l.unit), quantity(l.ceiling.Value, l.unit)),
 				Reference:  enough(),

@@ -14,8 +14,11 @@ import (
 // traces says what devices did over time.
 func traces(ctx context.Context, sc *scope) (found, error) {
 	var f found
+	if !sc.traced() { // a profiler that counts runs kernels one by one: its timeline is its own
+		return f, nil
+	}
 	n, err := number(ctx, sc.store, fmt.Sprintf("SELECT count(*) FROM (SELECT 1 FROM launch WHERE run_id = %d AND start_ns IS NOT NULL AND dur_ns IS NOT NULL LIMIT 1)", sc.run.ID))
-	if err != nil || n == 0 || sc.named && sc.kernels[0].Kind == "kernel" && sc.is("ncu") {
+	if err != nil || n == 0 {
 		return f, err
 	}
 	t, err := timeline.Analyse(ctx, sc.store, sc.run.ID, timeline.Options{})
