@@ -102,7 +102,7 @@ func (n Normalization) apply(l Language, text string, scratch []Piece) normalize
 		n.DropComments = true
 		names = rename(l, text, pieces)
 	}
-	w := writer{l: l, n: n, src: text}
+	w := writer{l: l, n: n, src: text, parts: make([]part, 0, len(pieces)+2)}
 	w.out.Grow(len(text))
 	for i, p := range pieces {
 		switch {

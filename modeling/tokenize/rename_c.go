@@ -68,6 +68,7 @@ type cNames struct {
 
 // tokens takes blanks, comments and directives out, and matches brackets.
 func (p *cNames) tokens(pieces []Piece) {
+	p.toks = make([]cToken, 0, len(pieces))
 	for i := 0; i < len(pieces); i++ {
 		switch k := pieces[i].Kind; k {
 		case Space, Newline, Comment:

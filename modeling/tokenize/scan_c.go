@@ -128,10 +128,18 @@ var operators = [...]string{"<<<", ">>>", "<<=", ">>=", "...", "->*", "<=>",
 	"::", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
 	"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "##", ".*"}
 
+// operatorsOf are those that begin with a character.
+var operatorsOf = func() (of [128][]string) {
+	for _, op := range operators {
+		of[op[0]] = append(of[op[0]], op)
+	}
+	return of
+}()
+
 // operator is the length of the operator that text begins with.
 func operator(text string) int {
 	if len(text) > 1 && classes[text[1]]&isPunct != 0 {
-		for _, op := range operators {
+		for _, op := range operatorsOf[text[0]] {
 			if strings.HasPrefix(text, op) {
 				return len(op)
 			}
@@ -143,12 +151,11 @@ func operator(text string) int {
 // glues says that an operator and what comes next would be read as another
 // operator or a comment if nothing stood between them.
 func glues(op, next string) bool {
-	both := op + next[:1]
-	if both == "//" || both == "/*" || op == "." && classes[next[0]]&isDigit != 0 {
+	if op == "/" && (next[0] == '/' || next[0] == '*') || op == "." && classes[next[0]]&isDigit != 0 {
 		return true
 	}
-	for _, o := range operators {
-		if strings.HasPrefix(o, both) {
+	for _, o := range operatorsOf[op[0]] {
+		if len(o) > len(op) && o[:len(op)] == op && o[len(op)] == next[0] {
 			return true
 		}
 	}
