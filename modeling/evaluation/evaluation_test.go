@@ -119,12 +119,14 @@ func TestNoResultsAreAnError(t *testing.T) {
 
 func TestUnknownNamesTellTheKnown(t *testing.T) {
 	var unknown *evaluation.UnknownError
-	if _, err := evaluation.Lookup("no such"); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "none is linked") {
-		t.Error(err)
+	if len(evaluation.All()) == 0 { // what is registered stays when a test runs twice
+		if _, err := evaluation.Lookup("no such"); err == nil || !strings.Contains(err.Error(), "none is linked") {
+			t.Error(err)
+		}
+		evaluation.Register(evaluation.Evaluation{Name: "b", Doc: "second", Run: run})
+		evaluation.Register(evaluation.Evaluation{Name: "a", Doc: "first", Run: run})
 	}
-	evaluation.Register(evaluation.Evaluation{Name: "b", Doc: "second", Run: run})
-	evaluation.Register(evaluation.Evaluation{Name: "a", Doc: "first", Run: run})
-	if _, err := evaluation.Lookup("c"); err == nil || err.Error() != `no evaluation "c": there are a, b` {
+	if _, err := evaluation.Lookup("c"); !errors.As(err, &unknown) || err.Error() != `no evaluation "c": there are a, b` {
 		t.Error(err)
 	}
 	if e, err := evaluation.Lookup("a"); err != nil || e.Doc != "first" || len(evaluation.All()) != 2 {
