@@ -152,8 +152,7 @@ func (c cpu) onProcessor() Quantity {
 	if !q.OK || c.names["samples"] == nil {
 		return missing("duration_time" + notMeasured)
 	}
-	q.From = estimate + q.From + ", sampled, without the time that the thread waited"
-	return q
+	return q.estimated("sampled, without the time that the thread waited")
 }
 
 // flop counts operations. Intel's FP_ARITH_INST_RETIRED counts a fused
@@ -170,7 +169,7 @@ func (c cpu) flop(p Precision) Quantity {
 	}
 	if c.simulated() {
 		if q := c.get(estimatedFlop[p]); q.OK {
-			return known(q.Value, estimate+"flop of the lines of the IR x their executions under Valgrind")
+			return q.estimated("flop of the lines of the IR times their executions under Valgrind")
 		}
 		return missing("a simulation counts no flop, and the store has no IR of this function whose lines were executed: rooflab collect llvm --source FILE, rooflab collect valgrind --instructions")
 	}
@@ -190,10 +189,7 @@ func (c cpu) flop(p Precision) Quantity {
 			if both == "fp_fixed_ops_spec" && scale.Value > 0 {
 				continue // SVE, of a vector length that is not known
 			}
-			if q := c.get(both); q.OK {
-				q.From = estimate + q.From + " counts all precisions, taken as FP64"
-				ways = append(ways, q)
-			}
+			ways = append(ways, c.get(both).estimated("it counts all precisions, which are taken as FP64"))
 		}
 	}
 	return best(append([]Quantity{c.intel(word, lanes)}, ways...)...) // where none is known, Intel's events are named
@@ -207,7 +203,7 @@ func (c cpu) mixed(p Precision, q Quantity) Quantity {
 		if p != FP64 {
 			return missing("RETIRED_SSE_AVX_FLOPS_ALL counts all precisions; they are given as FP64")
 		}
-		q.From = estimate + q.From + " counts all precisions, taken as FP64"
+		return q.estimated("it counts all precisions, which are taken as FP64")
 	}
 	return q
 }
@@ -267,8 +263,7 @@ func (c cpu) bytes(l Level) Quantity {
 	case L1:
 		for _, accesses := range [][]string{{"papi_lst_ins"}, {"papi_ld_ins", "papi_sr_ins"}, {"mem_inst_retired_all_loads", "mem_inst_retired_all_stores"}} {
 			if q := c.all(8, accesses...); q.OK {
-				q.From = estimate + q.From + ": the size of an access is not counted, taken as 8 bytes"
-				return q
+				return q.estimated("the size of an access is not counted, and taken as 8 bytes")
 			}
 		}
 		return missing("mem_inst_retired.all_loads and .all_stores (perf) or PAPI_LST_INS" + notMeasured)
@@ -279,11 +274,7 @@ func (c cpu) bytes(l Level) Quantity {
 // atLeast is a lower bound: lines that were missed, without what prefetchers
 // brought and what was written back.
 func (c cpu) atLeast(misses ...string) Quantity {
-	q := c.all(line, misses...)
-	if q.OK {
-		q.From = estimate + q.From + ", a lower bound: prefetched and written-back lines are not in it"
-	}
-	return q
+	return c.all(line, misses...).estimated("a lower bound: prefetched and written-back lines are not in it")
 }
 
 func (cpu) peak(Precision) Quantity {

@@ -2,16 +2,31 @@ package roofline
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
-// estimate begins the From of a quantity that is computed from something else
-// than a count of it.
-const estimate = "estimate: "
+// estimate begins the part of a From, in braces behind its formula, that says
+// what the quantity rests on besides a count of it.
+const estimate = " {estimate: "
+
+var remark = regexp.MustCompile(` \{estimate: ([^}]*)\}`)
+
+// estimated marks a known quantity as an estimate.
+func (q Quantity) estimated(why string) Quantity {
+	if q.OK {
+		q.From += estimate + why + "}"
+	}
+	return q
+}
 
 // Estimate says that a quantity was not measured but computed under an
-// assumption or is a bound; From says which.
+// assumption or is a bound; From says which, in braces: "64 x DLmr {estimate:
+// ...}".
 func (q Quantity) Estimate() bool { return q.OK && strings.Contains(q.From, estimate) }
+
+// Formula is From without what says that it is an estimate.
+func (q Quantity) Formula() string { return remark.ReplaceAllString(q.From, "") }
 
 // Counters that FromStore adds to functions of Callgrind and Cachegrind, from
 // the IR of the same functions.
@@ -32,11 +47,7 @@ func (c cpu) simulated() bool {
 // once, as it is fetched.
 func (c cpu) simulatedBytes(l Level) Quantity {
 	misses := func(names ...string) Quantity {
-		q := c.all(line, names...)
-		if q.OK {
-			q.From = estimate + q.From + " of Valgrind's simulated cache, without write-backs and prefetching"
-		}
-		return q
+		return c.all(line, names...).estimated("misses of Valgrind's simulated cache, without write-backs and prefetching")
 	}
 	switch l {
 	case DRAM:
@@ -49,13 +60,9 @@ func (c cpu) simulatedBytes(l Level) Quantity {
 			return accesses
 		}
 		if size := c.get(estimatedSize); size.OK {
-			q := product(accesses, size)
-			q.From = estimate + q.From + ", the mean size of the accesses in the IR"
-			return q
+			return product(accesses, size).estimated("with the mean size of the accesses in the IR")
 		}
-		q := times(8, accesses)
-		q.From = estimate + q.From + ", with 8 bytes for each access, whose size is not counted"
-		return q
+		return times(8, accesses).estimated("with 8 bytes for each access, whose size is not counted")
 	case L3:
 		return missing("Valgrind simulates two levels of cache, and no third")
 	}
@@ -67,8 +74,7 @@ func (r *Result) estimates() []string {
 	var out []string
 	say := func(what string, q Quantity) {
 		if q.Estimate() {
-			_, from, _ := strings.Cut(q.From, estimate)
-			out = append(out, what+" is an estimate: "+from)
+			out = append(out, fmt.Sprintf("%s is an estimate, %s: %s", what, q.Formula(), remark.FindStringSubmatch(q.From)[1]))
 		}
 	}
 	say("time", r.Time)

@@ -210,6 +210,11 @@ func TestProcessorEvents(t *testing.T) {
 			t.Errorf("%s: %v, want %g; from %q", c.name, got, c.want, got.From)
 		}
 	}
+	// What makes an estimate stands apart from the formula, in rates too.
+	r := analyse(map[string]float64{"cache-misses": 10, "duration_time": 2})
+	if q := r.Traffic[roofline.DRAM].Rate; q.Formula() != "64 x cache-misses / duration_time" || !q.Estimate() || r.Time.Formula() != "duration_time" || r.Time.Estimate() {
+		t.Errorf("%q of %q", q.Formula(), q.From)
+	}
 	for name, m := range map[string]map[string]float64{
 		"fp_dp_scale_ops_spec":       {"FP_DP_FIXED_OPS_SPEC": 9, "FP_DP_SCALE_OPS_SPEC": 4},
 		"256b_packed_double":         {"fp_arith_inst_retired.scalar_double": 5, "fp_arith_inst_retired.128b_packed_double": 5},
