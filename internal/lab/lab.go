@@ -132,17 +132,18 @@ func installJupyterLab(ctx context.Context, dir string, out io.Writer) error {
 	if err := os.WriteFile(pins, []byte(Constraints), 0o644); err != nil {
 		return fmt.Errorf("writing the pinned versions: %w", err)
 	}
-	want := pinned("jupyterlab")
+	// plotly brings the extension that draws interactive figures without a network.
+	want, figures := pinned("jupyterlab"), pinned("plotly")
 	pip := func(args ...string) ([]byte, error) {
-		base := []string{"-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet", "--retries=2", want}
+		base := []string{"-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet", "--retries=2", want, figures}
 		return exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), append(base, args...)...).CombinedOutput()
 	}
-	fmt.Fprintf(out, "installing %s and what it needs from PyPI into %s (about %d MB)\n", want, dir, installedMB)
+	fmt.Fprintf(out, "installing %s, %s and what they need from PyPI into %s (about %d MB)\n", want, figures, dir, installedMB)
 	text, err := pip("-c", pins)
 	if err != nil && (bytes.Contains(text, []byte("ResolutionImpossible")) || bytes.Contains(text, []byte("Requires-Python"))) {
 		// pip says so without a network, too: what it was is only known afterwards.
 		if text, err = pip(); err == nil {
-			fmt.Fprintf(out, "this Python cannot have all the versions that were tried together; pinning only %s\n", want)
+			fmt.Fprintf(out, "this Python cannot have all the versions that were tried together; pinning only %s and %s\n", want, figures)
 		}
 	}
 	if err != nil {
@@ -152,7 +153,7 @@ func installJupyterLab(ctx context.Context, dir string, out io.Writer) error {
 }
 
 // installedMB is the size of the virtual environment once JupyterLab is in it.
-const installedMB = 230
+const installedMB = 320
 
 // marker is the file that says that an environment is complete, and for which pins.
 func marker(dir string) string { return filepath.Join(dir, "rooflab-installed.txt") }

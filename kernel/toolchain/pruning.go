@@ -232,6 +232,6 @@ func Usual() []string {
 		"regexp", "runtime", "runtime/cgo", "slices", "sort", "strconv", "strings", "sync", "time", livePath,
 		"github.com/go-gota/gota/dataframe", "github.com/go-gota/gota/series", "github.com/janpfeifer/gonb/gonbui",
 		"gonum.org/v1/gonum/stat", "gonum.org/v1/plot", "gonum.org/v1/plot/plotter", "gonum.org/v1/plot/vg",
-		own + "kernel/display", own + "datasets", own + "collectors", own + "modeling/roofline/chart", own + "modeling/regress", own + "modeling/backend",
+		own + "kernel/display", own + "datasets", own + "collectors", own + "modeling/roofline/chart", own + "modeling/insight", own + "modeling/regress", own + "modeling/backend",
 	}
 }
