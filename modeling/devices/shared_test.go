@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"math"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,17 @@ import (
 // sharedDir holds the project's sample profiles and data sets.
 const sharedDir = "../../../shared"
 
+// storeDir is where that store lies, removed at the end.
+var storeDir string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if storeDir != "" {
+		os.RemoveAll(storeDir)
+	}
+	os.Exit(code)
+}
+
 // shared is a store with all of them, made once.
 var shared = sync.OnceValues(func() (*datasets.Store, error) {
 	var paths []string
@@ -36,7 +48,11 @@ var shared = sync.OnceValues(func() (*datasets.Store, error) {
 			return nil, fmt.Errorf("%w: the folder shared/ must lie beside the repository", err)
 		}
 	}
-	store, err := datasets.Open(":memory:")
+	var err error
+	if storeDir, err = os.MkdirTemp("", "rooflab-devices-"); err != nil {
+		return nil, err
+	}
+	store, err := datasets.Open(filepath.Join(storeDir, "all.db"))
 	if err != nil {
 		return nil, err
 	}
