@@ -440,8 +440,8 @@ func (w rooflineWriter) item(ctx context.Context, v roofline.Quantity, expressio
 		return column(n)
 	}), w.r.Time}) + " FROM l"
 	for _, q := range w.quantities() {
-		if _, text, found := strings.Cut(q.From, "estimate: "); found && strings.Contains(it.Formula, q.From) {
-			estimates = append(estimates, text)
+		if _, text, found := strings.Cut(q.From, "{estimate: "); found && strings.Contains(it.Formula, q.From) {
+			estimates = append(estimates, strings.TrimSuffix(text, "}"))
 		}
 	}
 	for _, c := range ceilings {
@@ -457,19 +457,19 @@ func (w rooflineWriter) item(ctx context.Context, v roofline.Quantity, expressio
 }
 
 // formula reads what a quantity was made of. Every name must be a counter of
-// the run, a fact of the machine, or the duration of launches; words after an
-// estimate's formula explain it.
+// the run, a fact of the machine, an estimate from the IR, or the duration of
+// launches.
 func (w rooflineWriter) formula(q roofline.Quantity) (formula, error) {
-	text, estimate := strings.CutPrefix(q.From, "estimate: ")
+	text := q.Formula()
 	f, rest, err := w.sc.parsePrefix(text)
 	if err != nil {
 		return f, err
 	}
-	if rest != "" && !estimate {
+	if rest != "" {
 		return f, fmt.Errorf("%q is left over of the formula %q", rest, text)
 	}
 	for _, n := range f.names {
-		if _, fact := w.facts[n]; !w.sc.metrics[n] && n != "dur_ns" && !(fact && strings.HasPrefix(n, "machine.")) {
+		if _, fact := w.facts[n]; !w.sc.metrics[n] && n != "dur_ns" && !(fact && (strings.HasPrefix(n, "machine.") || strings.HasPrefix(n, "estimate_") || strings.HasPrefix(n, "run."))) {
 			return f, fmt.Errorf("the formula %q has %q, which the run did not count", q.From, n)
 		}
 	}
