@@ -45,7 +45,7 @@ func (p Progress) Line() string {
 // takes the reports; it draws at most a few times a second, and always the
 // last one (Done).
 func Live(title string) func(Progress) {
-	l := &live{title: title, rich: display.Rich()}
+	l := &live{title: title, rich: display.Rich(), held: math.NaN()}
 	return l.report
 }
 
@@ -62,12 +62,18 @@ type live struct {
 	handle  *display.Handle
 	drawn   time.Time
 	printed int
+	held    float64
 }
 
 func (l *live) report(p Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.history = append(l.history, p)
+	// Looks at held-out data are rarer than steps: the line keeps the last one.
+	if math.IsNaN(p.Validation) {
+		p.Validation = l.held
+	}
+	l.held = p.Validation
 	if !l.rich {
 		due := p.Steps > 0 && p.Step*lines >= p.Steps*l.printed
 		if p.Done || due {
@@ -93,7 +99,12 @@ func (l *live) report(p Progress) {
 	}
 }
 
+// column is the width in pixels over which Curve averages.
+const column = 1.5
+
 // Curve draws losses over steps as an SVG, the losses on a logarithmic axis.
+// Of a long run, steps that fall onto one column of pixels are drawn as their
+// geometric mean.
 // It takes the page's text colour, so that it reads in light and dark.
 func Curve(history []Progress) string {
 	const w, h, left, right, top, bottom = 480.0, 170.0, 62.0, 96.0, 10.0, 34.0
@@ -138,11 +149,27 @@ func Curve(history []Progress) string {
 	// Okabe and Ito's blue and vermillion, distinct also in dash.
 	for i, style := range []struct{ colour, dash, name string }{{"#0072b2", "none", "training"}, {"#d55e00", "5 3", "held out"}} {
 		var path []string
-		each(func(p Progress, loss float64, held bool) {
-			if held == (i == 1) {
-				path = append(path, fmt.Sprintf("%.1f,%.1f", x(p.Step), y(loss)))
+		var pen struct {
+			column, n int
+			x, y      float64
+		}
+		draw := func() {
+			if pen.n > 0 {
+				path = append(path, fmt.Sprintf("%.1f,%.1f", pen.x/float64(pen.n), pen.y/float64(pen.n)))
 			}
+			pen.n, pen.x, pen.y = 0, 0, 0
+		}
+		each(func(p Progress, loss float64, held bool) {
+			if held != (i == 1) {
+				return
+			}
+			if c := int(x(p.Step) / column); c != pen.column {
+				draw()
+				pen.column = c
+			}
+			pen.n, pen.x, pen.y = pen.n+1, pen.x+x(p.Step), pen.y+y(loss)
 		})
+		draw()
 		if len(path) == 0 {
 			continue
 		}

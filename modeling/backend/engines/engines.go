@@ -11,11 +11,13 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/gobackend"
 	"github.com/gomlx/go-xla/compute/xla"
+	"github.com/gomlx/go-xla/pjrt"
 
 	"github.com/rooflab/rooflab/modeling/backend"
 )
@@ -64,13 +66,36 @@ func openGo(config string) (compute.Backend, error) {
 }
 
 // loadXLA opens the plugin that config begins with. A truncated library kills
-// the process that loads it (SIGBUS), so its size is checked first.
+// the process that loads it (SIGBUS), so its size is checked first. The option
+// devices=N, which is ours, makes a CPU plugin offer N devices, to try data
+// parallel programs on.
 func loadXLA(config string) (compute.Backend, error) {
-	plugin, _, _ := strings.Cut(config, ",")
-	if err := whole(plugin); err != nil {
+	parts := strings.Split(config, ",")
+	if err := whole(parts[0]); err != nil {
 		return nil, err
 	}
-	return xla.New(config)
+	options := pjrt.NamedValuesMap{}
+	var rest []string
+	for _, p := range parts {
+		count, ok := strings.CutPrefix(p, "devices=")
+		if !ok {
+			rest = append(rest, p)
+			continue
+		}
+		n, err := strconv.ParseInt(count, 10, 64)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("the option devices=%s: want a number of devices", count)
+		}
+		if !strings.Contains(strings.ToLower(parts[0]), "cpu") {
+			return nil, fmt.Errorf("the option %s is for CPU plugins; %s has the devices that are there (visible_devices selects)", p, parts[0])
+		}
+		options["cpu_device_count"] = n
+	}
+	b, err := xla.NewWithOptions(strings.Join(rest, ","), options)
+	if err != nil {
+		return nil, err // a nil *xla.Backend would be no nil compute.Backend
+	}
+	return b, nil
 }
 
 // whole checks that an ELF library has all that its headers promise.
