@@ -181,7 +181,7 @@ func (n *Network) fits(need need) error {
 // takenName is the optimiser's count of steps in a state.
 const takenName = optimizerScope + "/steps"
 
-// kept says whether a variable belongs to the state: GoMLX's moving averages
+// keptInState says whether a variable belongs to the state: GoMLX's moving averages
 // of metrics have names that differ from process to process, and its
 // accumulated gradients are zero between steps.
 func keptInState(path string) bool {
@@ -256,6 +256,23 @@ func (n *Network) SetState(s train.State) (err error) {
 		if err := v.SetValue(value); err != nil {
 			return fmt.Errorf("setting %s: %w", t.Name, err)
 		}
+	}
+	return n.between()
+}
+
+// between puts what is no part of the state where it is between two steps: a
+// step that failed can have left it anywhere.
+func (n *Network) between() error {
+	for v := range n.store.IterVariables() {
+		if keptInState(v.Path()) {
+			continue
+		}
+		if err := v.SetValue(tensors.FromShape(v.Shape())); err != nil { // zeros
+			return fmt.Errorf("setting %s: %w", v.Path(), err)
+		}
+	}
+	if n.opt.Accumulate > 1 {
+		return n.trainer.AccumulateGradients(n.opt.Accumulate) // counts from the first batch again
 	}
 	return nil
 }

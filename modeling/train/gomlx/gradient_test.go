@@ -1,0 +1,203 @@
+package gomlx_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/layers"
+	"github.com/gomlx/gomlx/ml/layers/activation"
+	"github.com/gomlx/gomlx/ml/layers/attention"
+	"github.com/gomlx/gomlx/ml/layers/lstm"
+	"github.com/gomlx/gomlx/ml/layers/norm"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/rooflab/rooflab/modeling/backend"
+)
+
+// A layer under test is a function of a vector of numbers (its input and its
+// weights) to something of any shape.
+type layer struct {
+	name string
+	dims [][]int // of the variables x0, x1, ...
+	f    func(scope *model.Scope, x []*graph.Node) *graph.Node
+}
+
+// The layers that models here use. What GoMLX's layers call variables of their
+// own is created by them; x are further inputs to differentiate by.
+var tested = []layer{
+	{"dense", [][]int{{3, 4}}, func(s *model.Scope, x []*graph.Node) *graph.Node { return layers.Dense(s, x[0], true, 5) }},
+	{"layer norm", [][]int{{3, 6}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		return norm.LayerNorm(s, x[0], -1).Done()
+	}},
+	{"gelu", [][]int{{9}}, func(_ *model.Scope, x []*graph.Node) *graph.Node { return activation.Gelu(x[0]) }},
+	{"gelu, approximate", [][]int{{9}}, func(_ *model.Scope, x []*graph.Node) *graph.Node { return activation.GeluApproximate(x[0]) }},
+	{"embedding", nil, func(s *model.Scope, _ []*graph.Node) *graph.Node {
+		return layers.Embedding(s, graph.Const(graphOf(s), [][]int32{{1, 4, 1}, {0, 2, 4}}), dtypes.Float64, 5, 3)
+	}},
+	{"attention with a padding mask", [][]int{{2, 4, 6}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		mask := graph.Const(x[0].Graph(), [][]bool{{true, true, true, false}, {true, true, false, false}})
+		return attention.SelfAttention(s, x[0], 2, 3).WithKeyMask(mask).Done()
+	}},
+	{"dropout, off", [][]int{{7}}, func(s *model.Scope, x []*graph.Node) *graph.Node { return layers.DropoutStatic(s, x[0], 0.5) }},
+	{"masked mean pooling", [][]int{{2, 3, 4}}, func(_ *model.Scope, x []*graph.Node) *graph.Node {
+		w := graph.Const(x[0].Graph(), [][][]float64{{{1}, {1}, {0}}, {{1}, {0}, {0}}})
+		return graph.Div(graph.ReduceSum(graph.Mul(x[0], w), 1), graph.ReduceSum(w, 1))
+	}},
+	{"max pooling", [][]int{{2, 3, 4}}, func(_ *model.Scope, x []*graph.Node) *graph.Node { return graph.ReduceMax(x[0], 1) }},
+	{"softmax", [][]int{{2, 5}}, func(_ *model.Scope, x []*graph.Node) *graph.Node { return graph.Softmax(x[0], -1) }},
+	{"lstm", [][]int{{2, 4, 3}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		all, last, cell := lstm.New(s, x[0], 3).Done()
+		return graph.Add(graph.ReduceAllSum(graph.Square(all)), graph.Add(graph.ReduceAllSum(graph.Sin(last)), graph.ReduceAllSum(cell)))
+	}},
+}
+
+// graphOf finds the graph that is being built for a layer without inputs.
+var building *graph.Graph
+
+func graphOf(*model.Scope) *graph.Graph { return building }
+
+// probe builds sum(w * f(x)) with fixed weights w, and its gradient by every
+// trainable variable.
+func probe(l layer, wantGradient bool) func(scope *model.Scope, g *graph.Graph) []*graph.Node {
+	return func(scope *model.Scope, g *graph.Graph) []*graph.Node {
+		building = g
+		scope.Store().SetTraining(g, false)
+		var x []*graph.Node
+		for i, d := range l.dims {
+			x = append(x, scope.In("x%d", i).VariableWithShape("x", shapes.Make(dtypes.Float64, d...)).NodeValue(g))
+		}
+		y := l.f(scope.In("layer"), x)
+		n := y.Shape().Size()
+		w := make([]float64, n)
+		rng := rand.New(rand.NewPCG(3, 3))
+		for i := range w {
+			w[i] = rng.NormFloat64()
+		}
+		loss := graph.ReduceAllSum(graph.Mul(graph.Reshape(y, n), graph.Const(g, w)))
+		if !wantGradient {
+			return []*graph.Node{loss}
+		}
+		return append([]*graph.Node{loss}, scope.BuildTrainableVariablesGradientsGraph(loss)...)
+	}
+}
+
+// values are random numbers for the variables of a store, in order.
+func values(store *model.Store) [][]float64 {
+	rng := rand.New(rand.NewPCG(4, 4))
+	var all [][]float64
+	for v := range store.IterVariables() {
+		if !v.Trainable {
+			continue
+		}
+		x := make([]float64, v.Shape().Size())
+		for i := range x {
+			x[i] = rng.NormFloat64()
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+func set(t *testing.T, store *model.Store, all [][]float64) {
+	t.Helper()
+	i := 0
+	for v := range store.IterVariables() {
+		if !v.Trainable {
+			continue
+		}
+		if err := v.SetValue(tensors.FromFlatDataAndDimensions(slices.Clone(all[i]), v.Shape().Dimensions...)); err != nil {
+			t.Fatal(err)
+		}
+		i++
+	}
+}
+
+// In double precision, where central differences with h = 1e-5 have an error
+// of about h^2 f''' / 6 + eps f / h, some 1e-10 here, gradients must agree to
+// 1e-6 of the largest; and the backends with one another to 1e-9.
+func TestGradientsOfEveryLayer(t *testing.T) {
+	for _, l := range tested {
+		t.Run(l.name, func(t *testing.T) {
+			var first [][]float64
+			for _, name := range backends(t) {
+				choice, err := backend.Open(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				store := model.NewStore()
+				defer store.Finalize()
+				gradient, err := model.NewExec(choice.Backend, store, probe(l, true))
+				if err != nil {
+					t.Fatal(err)
+				}
+				loss, err := model.NewExec(choice.Backend, store, probe(l, false))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := loss.Call(); err != nil { // creates the variables
+					t.Fatal(err)
+				}
+				x := values(store)
+				if len(x) == 0 {
+					t.Fatal("nothing to differentiate by")
+				}
+				set(t, store, x)
+				out, err := gradient.Call()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got [][]float64
+				for _, o := range out {
+					flat, err := tensors.CopyFlatData[float64](o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, flat)
+				}
+				at := func() float64 {
+					set(t, store, x)
+					o, err := loss.Call()
+					if err != nil {
+						t.Fatal(err)
+					}
+					return o[0].Value().(float64)
+				}
+				largest, worst := 0.0, 0.0
+				for v := range x {
+					for i := range x[v] {
+						const h = 1e-5
+						was := x[v][i]
+						x[v][i] = was + h
+						up := at()
+						x[v][i] = was - h
+						down := at()
+						x[v][i] = was
+						difference := (up - down) / (2 * h)
+						largest = math.Max(largest, math.Abs(difference))
+						worst = math.Max(worst, math.Abs(difference-got[1+v][i]))
+					}
+				}
+				if largest == 0 || worst > 1e-6*largest || math.IsNaN(worst) {
+					t.Errorf("%s: gradients differ from finite differences by %g, the largest is %g", name, worst, largest)
+				}
+				if first == nil {
+					first = got
+					continue
+				}
+				for v := range got {
+					for i := range got[v] {
+						if d := math.Abs(got[v][i] - first[v][i]); d > 1e-9*math.Max(1, largest) || math.IsNaN(d) {
+							t.Fatalf("output %d, element %d: %v on %s, %v on go", v, i, got[v][i], name, first[v][i])
+						}
+					}
+				}
+			}
+		})
+	}
+}
