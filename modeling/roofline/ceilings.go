@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/rooflab/rooflab/datasets"
@@ -72,8 +73,10 @@ func of(rows []datasets.Ceiling, measured bool) Ceilings {
 	if measured {
 		kind = "measured: "
 	}
+	// MI300 has both, and its counters are of FP32; NVIDIA's chips have TF32 alone.
+	fp32 := slices.ContainsFunc(rows, func(r datasets.Ceiling) bool { return r.Level == "fp32.tensor" })
 	for _, r := range rows {
-		if r.Measured != measured || !(r.Value > 0) || math.IsInf(r.Value, 1) {
+		if r.Measured != measured || !(r.Value > 0) || math.IsInf(r.Value, 1) || fp32 && r.Level == "tf32.tensor" {
 			continue
 		}
 		c := Ceiling{Value: r.Value, From: kind + strings.TrimPrefix(strings.TrimPrefix(r.Source, "theoretical: "), "measured: ")}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rooflab/rooflab/modeling/devices"
 	"github.com/rooflab/rooflab/modeling/roofline"
 )
 
@@ -231,5 +232,17 @@ func TestTheLaunchsOwnDuration(t *testing.T) {
 	}
 	if s := math.Abs(r.Traffic[roofline.DRAM].Used.Value - 4e8/2e-3/0.9e12); s > 1e-12 {
 		t.Errorf("%v", r.Traffic[roofline.DRAM].Used)
+	}
+}
+
+// AMD's MI300A computes FP32 in matrix units at 122.6 Tflop/s and TF32 at four
+// times that (CDNA 3's data sheet): its counters are of FP32.
+func TestMatrixFP32IsNotTF32(t *testing.T) {
+	d, err := devices.Find("AMD Instinct MI300A")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := roofline.Of(d).Peak[roofline.TensorFP32]; math.Abs(c.Value/122.6e12-1) > 0.01 {
+		t.Errorf("%g flop/s, from %s", c.Value, c.From)
 	}
 }
