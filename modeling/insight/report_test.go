@@ -332,3 +332,25 @@ func TestAReportEndsWithItsContext(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Of a kernel with very many launches some are read for the sentence; the
+// value is that of all of them.
+func TestManyLaunchesAreSampledAndSaySo(t *testing.T) {
+	s := open(t)
+	durations := make([]int64, 2500)
+	for i := range durations {
+		durations[i] = 1000
+	}
+	counters := map[string]float64{"gpu__time_duration.sum": 1e-6, "dram__bytes.sum": 500}
+	for i := range 50 {
+		counters[fmt.Sprintf("unrelated%d", i)] = float64(i)
+	}
+	put(t, s, made{"ncu", datasets.KindKernel, map[string][]int64{"k": durations}, counters})
+	r := of(t, s, insight.Options{})
+	if i := rule(t, r, insight.Roofline, "dram-rate"); !near(i.Value, 500e6, 1e-12) || !strings.Contains(i.Estimate, "2000 of 2500 launches") || i.Sources[0].Count != 5000 {
+		t.Errorf("%+v", i)
+	}
+	if err := r.Verify(context.Background(), s); err != nil {
+		t.Error(err)
+	}
+}

@@ -11,9 +11,13 @@ import (
 	"github.com/rooflab/rooflab/modeling/roofline"
 )
 
-// mostValues is how many counter values of a kernel are read for its roofline;
-// of larger tables launches are sampled, which the item says.
-const mostValues = 2_000_000
+// How much of a kernel is read for its roofline. Of larger tables launches are
+// sampled, which the item says.
+const (
+	fewValues    = 100_000 // with all its counters
+	fewLaunches  = 20      // that tell which counters matter
+	mostLaunches = 2000
+)
 
 // rooflines says what bounds each kernel.
 func rooflines(ctx context.Context, sc *scope) (found, error) {
@@ -31,9 +35,18 @@ func rooflines(ctx context.Context, sc *scope) (found, error) {
 			continue
 		}
 		sampled := ""
-		if n > mostValues && k.Launches > 0 {
-			filter.Sample = max(1, int(mostValues/(n/float64(k.Launches))))
-			sampled = fmt.Sprintf("from %d of %d launches, picked at random", filter.Sample, k.Launches)
+		if n > fewValues && k.Launches > fewLaunches {
+			// Of many launches only the counters that a few of them show to matter.
+			filter.Sample = fewLaunches
+			few, err := roofline.FromStore(ctx, sc.store, filter)
+			if err != nil {
+				return f, err
+			}
+			filter.Sample, filter.Metrics = 0, sc.rooflineCounters(few)
+			if k.Launches > mostLaunches {
+				filter.Sample = mostLaunches
+				sampled = fmt.Sprintf("the numbers in words are from %d of %d launches, picked at random", filter.Sample, k.Launches)
+			}
 		}
 		ls, err := roofline.FromStore(ctx, sc.store, filter)
 		if err != nil {
@@ -125,6 +138,29 @@ func (sc *scope) collectRoofline() string {
 		return "rocprof-compute profile -n NAME -- CMD"
 	}
 	return "likwid-perfctr -g MEM_DP -O CMD > FILE.csv"
+}
+
+// rooflineCounters are the run's counters that rooflines of launches are made of.
+func (sc *scope) rooflineCounters(ls []roofline.Launch) []string {
+	seen := map[string]bool{}
+	for _, r := range roofline.AnalyseAll(ls, roofline.Options{}) {
+		w := rooflineWriter{sc: sc, r: r, facts: facts(ls)}
+		for _, q := range w.quantities() {
+			if f, err := w.formula(q); err == nil && q.OK {
+				for _, n := range f.names {
+					seen[n] = seen[n] || sc.metrics[n]
+				}
+			}
+		}
+	}
+	var out []string
+	for n, counted := range seen {
+		if counted {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // facts are what roofline adds to the counters of launches under names that no
@@ -449,6 +485,11 @@ func (w rooflineWriter) item(ctx context.Context, v roofline.Quantity, expressio
 	}
 	it.Estimate = strings.Join(slices.DeleteFunc(estimates, func(s string) bool { return s == "" }), "; ")
 	var err error
+	if w.sampled != "" { // the query knows all launches
+		if it.Value, err = number(ctx, w.sc.store, it.Query); err != nil {
+			return it, false, err
+		}
+	}
 	it.Sources, err = w.sc.counterRows(ctx, w.k, names)
 	if len(ceilings) > 0 {
 		it.Sources[0].Rows = append(it.Sources[0].Rows, w.ceilingRows(ctx)...)
