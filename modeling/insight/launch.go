@@ -67,7 +67,7 @@ func launchRules(ctx context.Context, sc *scope) (found, error) {
 			return f, err
 		}
 		f.items = append(f.items, items...)
-		for _, of := range []func(context.Context, *scope, *Kernel) (Item, bool, error){theoretical, tail, shortLaunches} {
+		for _, of := range []func(context.Context, *scope, *Kernel) (Item, bool, error){theoretical, computed, tail, shortLaunches} {
 			it, ok, err := of(ctx, sc, k)
 			if err != nil {
 				return f, err

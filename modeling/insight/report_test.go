@@ -238,7 +238,7 @@ func TestOfSeveralRunsTheReportSaysWhich(t *testing.T) {
 		{insight.Options{Run: first}, first, false},
 	} {
 		r := of(t, s, tt.opt)
-		if said := strings.Contains(strings.Join(r.Notes, " "), fmt.Sprintf("the store has 2 runs; this is")) || strings.Contains(strings.Join(r.Notes, " "), "The store has 2 runs"); r.Run != tt.run || said != tt.note {
+		if said := strings.Contains(strings.Join(r.Notes, " "), "The store has 2 runs; this is the latest"); r.Run != tt.run || said != tt.note {
 			t.Errorf("%+v: run %d, notes %q; want run %d", tt.opt, r.Run, r.Notes, tt.run)
 		}
 	}
@@ -352,5 +352,42 @@ func TestManyLaunchesAreSampledAndSaySo(t *testing.T) {
 	}
 	if err := r.Verify(context.Background(), s); err != nil {
 		t.Error(err)
+	}
+}
+
+// On an A100 (64 warps, 32 blocks, 65,536 registers and 164 KiB of shared memory
+// for an SM) blocks of 256 threads with 64 registers are 8 warps of 2,048
+// registers: 4 fit, 32 of 64 warps. With 60 KiB of shared memory 2 fit, 16 warps.
+func TestOccupancyFromTheDeviceTable(t *testing.T) {
+	for smem, want := range map[int64]struct {
+		value float64
+		says  string
+	}{0: {50, "registers sets it"}, 60 << 10: {25, "shared memory sets it"}} {
+		s := open(t)
+		im, err := s.Begin(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := func(v int64) datasets.Null[int64] { return datasets.Some(v) }
+		for _, r := range []datasets.Record{
+			&datasets.Machine{ID: 1, GPU: "NVIDIA A100-SXM4-40GB", Arch: "cc8.0", Units: n(108)},
+			&datasets.Run{ID: 1, Machine: 1, Tool: "nsys", Format: "nsys-sqlite", Status: datasets.RunOK},
+			&datasets.Region{ID: 1, Run: 1, Kind: datasets.KindKernel, Raw: "k", Short: "k"},
+			&datasets.Launch{ID: 1, Run: 1, Region: 1, Grid: [3]datasets.Null[int64]{n(1000), n(1), n(1)}, Block: [3]datasets.Null[int64]{n(32), n(8), n(1)}, Regs: n(64), Smem: n(smem), DurNs: n(50000)},
+		} {
+			if err := im.Put(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := im.Commit(datasets.Artefact{Path: "p", SHA256: strings.Repeat("0", 64), Bytes: 1, Kind: "nsys", ParserVersion: 1}); err != nil {
+			t.Fatal(err)
+		}
+		r := of(t, s, insight.Options{})
+		if i := rule(t, r, insight.LaunchUse, "theoretical-occupancy"); !near(i.Value, want.value, 1e-12) || !strings.Contains(i.Statement, want.says) || i.Estimate == "" {
+			t.Errorf("%d bytes of shared memory: %+v, want %g", smem, i, want.value)
+		}
+		if err := r.Verify(context.Background(), s); err != nil {
+			t.Error(err)
+		}
 	}
 }
