@@ -1,6 +1,9 @@
 // Package score measures predictions of positive quantities (run times)
-// against what was measured. In flow two slices of equal length in the same
-// unit, out flows one number; nothing is fitted here.
+// against what was measured. In flow slices of equal length in the same unit,
+// out flow the figures by which the field compares models: errors, rank
+// correlations, regret and the calibration of intervals (Evaluate), each with
+// a confidence interval that resamples kernels, not rows (Bootstrap). Nothing
+// is fitted here.
 package score
 
 import (

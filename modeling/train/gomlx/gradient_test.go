@@ -119,7 +119,7 @@ func set(t *testing.T, store *model.Store, all [][]float64) {
 }
 
 // In double precision, where central differences with h = 1e-5 have an error
-// of about h^2 f''' / 6 + eps f / h, some 1e-10 here, gradients must agree to
+// of about h^2 f”' / 6 + eps f / h, some 1e-10 here, gradients must agree to
 // 1e-6 of the largest; and the backends with one another to 1e-9.
 func TestGradientsOfEveryLayer(t *testing.T) {
 	for _, l := range tested {
