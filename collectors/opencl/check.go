@@ -45,9 +45,24 @@ func parseExpectation(s string) (expectation, error) {
 // contents is what an output holds after one launch on fresh inputs.
 type contents struct {
 	SHA256    string
-	Sum       float64 // over the numbers that are finite
+	Sum       number // over the numbers that are finite; it may be infinite itself
 	NonFinite int64   // not a number, or infinite
 	Fault     string  // how it differs from what is expected
+}
+
+// number is a float64 that JSON carries whatever it is.
+type number float64
+
+func (n number) String() string { return strconv.FormatFloat(float64(n), 'g', -1, 64) }
+
+// MarshalText is for encoding/json.
+func (n number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
+
+// UnmarshalText is for encoding/json.
+func (n *number) UnmarshalText(b []byte) error {
+	v, err := strconv.ParseFloat(string(b), 64)
+	*n = number(v)
+	return err
 }
 
 func inspect(b []byte, e element, expect string) contents {
@@ -65,7 +80,7 @@ func inspect(b []byte, e element, expect string) contents {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			c.NonFinite++
 		} else {
-			c.Sum += v
+			c.Sum += number(v)
 		}
 		if want.kind == "all" && c.Fault == "" && !near(v, want) {
 			c.Fault = fmt.Sprintf("element %d is %v, expected %v", i/e.Size/e.Slots, v, want.value)
@@ -74,7 +89,7 @@ func inspect(b []byte, e element, expect string) contents {
 	switch {
 	case want.kind == "sum" && c.NonFinite > 0:
 		c.Fault = fmt.Sprintf("%d elements are not finite", c.NonFinite)
-	case want.kind == "sum" && !near(c.Sum, want):
+	case want.kind == "sum" && !near(float64(c.Sum), want):
 		c.Fault = fmt.Sprintf("the sum is %v, expected %v", c.Sum, want.value)
 	case want.kind == "sha256" && want.sum != c.SHA256:
 		c.Fault = fmt.Sprintf("its sha256 is %s, expected %s", c.SHA256, want.sum)

@@ -303,7 +303,7 @@ func (e *emitter) outputs(l datasets.Launch, r launchResult) error {
 		}
 	}
 	for _, o := range r.Outputs {
-		for _, f := range []fact{{"sha256", o.SHA256}, {"sum", strconv.FormatFloat(o.Sum, 'g', -1, 64)}, {"nonfinite", strconv.FormatInt(o.NonFinite, 10)}, {"fault", o.Fault}} {
+		for _, f := range []fact{{"sha256", o.SHA256}, {"sum", o.Sum.String()}, {"nonfinite", strconv.FormatInt(o.NonFinite, 10)}, {"fault", o.Fault}} {
 			if err := e.attribute(0, l.ID, "output."+o.Name+"."+f.Name, f.Value); err != nil {
 				return err
 			}

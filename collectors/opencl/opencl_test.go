@@ -392,3 +392,11 @@ func TestNumbersOfHalfPrecision(t *testing.T) {
 		}
 	}
 }
+
+// Two numbers of 1.7e308 are finite and their sum is not.
+func TestASumBeyondAllNumbers(t *testing.T) {
+	recs := must(t, "--source", "testdata/kernels.cl", "--kernel", "huge", "--global", "2", "--repeats", "1", "--arg", "y=buf:double:2:zero:w")
+	if got := attribute(recs, 1, "output.y.sum"); recs.Runs[0].Status != datasets.RunOK || got != "+Inf" {
+		t.Errorf("the sum is %s, the run %+v", got, recs.Runs[0])
+	}
+}

@@ -43,3 +43,5 @@ __kernel void endless(__global volatile int *out)
 __kernel void untouched(__global half *h)
 {
 }
+
+kernel void huge(global double *y) { y[get_global_id(0)] = 1.7e308; }
