@@ -86,7 +86,7 @@ func TestQuantitiesAreReadable(t *testing.T) {
 		unit string
 		want string
 	}{
-		{0.001637408, "s", "1.637 ms"}, {6.953e11, "byte/s", "695 GB/s"}, {4.695e6, "", "4.7 M"}, {87.5, "%", "87.5 %"}, {9999, "", "9999"}, {1e4, "", "10 k"}, {32, "byte", "32 B"},
+		{0.001637408, "s", "1.637 ms"}, {6.953e11, "byte/s", "695 GB/s"}, {4.695e6, "", "4.7 M"}, {87.5, "%", "87.5 %"}, {9999, "", "9999"}, {1e4, "", "10 k"}, {32, "byte", "32 B"}, {7.38e-05, "s/op", "73.8 µs/op"},
 	} {
 		if got := quantity(tt.v, tt.unit); got != tt.want {
 			t.Errorf("%g %s is %q, want %q", tt.v, tt.unit, got, tt.want)

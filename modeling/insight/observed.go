@@ -163,7 +163,7 @@ func changes(ctx context.Context, sc *scope) (found, error) {
 		case change.Same:
 			it.Verdict, it.Importance = Fine, 0.1
 		}
-		if !math.IsNaN(c.Explains) && (c.Verdict == change.Slower || c.Verdict == change.Faster) {
+		if c.Explains > 0 && (c.Verdict == change.Slower || c.Verdict == change.Faster) {
 			it.Statement += fmt.Sprintf("; it explains %s of the difference", percent(c.Explains))
 		}
 		it.Statement += "."

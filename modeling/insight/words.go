@@ -11,6 +11,9 @@ import (
 // quantity is a value with its unit as people read it: times and large numbers
 // with prefixes.
 func quantity(v float64, unit string) string {
+	if per, ok := strings.CutPrefix(unit, "s/"); ok && per != "" { // of benchmarks: s/op
+		return tabular.Quantity(v, "s") + "/" + per
+	}
 	switch unit {
 	case "s", "%":
 		return tabular.Quantity(v, unit)
