@@ -45,23 +45,23 @@ func parseExpectation(s string) (expectation, error) {
 // contents is what an output holds after one launch on fresh inputs.
 type contents struct {
 	SHA256    string
-	Sum       number // over the numbers that are finite; it may be infinite itself
-	NonFinite int64   // not a number, or infinite
-	Fault     string  // how it differs from what is expected
+	Sum       total  // over the numbers that are finite; it may be infinite itself
+	NonFinite int64  // not a number, or infinite
+	Fault     string // how it differs from what is expected
 }
 
-// number is a float64 that JSON carries whatever it is.
-type number float64
+// total is a float64 that JSON carries whatever it is.
+type total float64
 
-func (n number) String() string { return strconv.FormatFloat(float64(n), 'g', -1, 64) }
+func (n total) String() string { return strconv.FormatFloat(float64(n), 'g', -1, 64) }
 
 // MarshalText is for encoding/json.
-func (n number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
+func (n total) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
 // UnmarshalText is for encoding/json.
-func (n *number) UnmarshalText(b []byte) error {
+func (n *total) UnmarshalText(b []byte) error {
 	v, err := strconv.ParseFloat(string(b), 64)
-	*n = number(v)
+	*n = total(v)
 	return err
 }
 
@@ -80,7 +80,7 @@ func inspect(b []byte, e element, expect string) contents {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			c.NonFinite++
 		} else {
-			c.Sum += number(v)
+			c.Sum += total(v)
 		}
 		if want.kind == "all" && c.Fault == "" && !near(v, want) {
 			c.Fault = fmt.Sprintf("element %d is %v, expected %v", i/e.Size/e.Slots, v, want.value)
