@@ -30,6 +30,7 @@ import (
 
 	"github.com/rooflab/rooflab/datasets/split"
 	"github.com/rooflab/rooflab/modeling/baseline"
+	"github.com/rooflab/rooflab/modeling/predict"
 	"github.com/rooflab/rooflab/modeling/score"
 	"github.com/rooflab/rooflab/modeling/train"
 )
@@ -140,7 +141,7 @@ func Fit(ctx context.Context, df dataframe.DataFrame, opt Options) (*Model, erro
 		return nil, fmt.Errorf("training a regression: %w; with RandomRows rows of one group stand on all sides", err)
 	}
 	in, dropped := prepare(data, parts.Train)
-	if len(in.columns) == 0 {
+	if len(in.Columns) == 0 {
 		return nil, fmt.Errorf("training a regression: no column is left to learn from: %s", reasons(append(data.dropped, dropped...)))
 	}
 	m := &Model{inputs: in}
@@ -150,7 +151,7 @@ func Fit(ctx context.Context, df dataframe.DataFrame, opt Options) (*Model, erro
 	}
 	m.mean, m.scale = moments(logs, parts.Train)
 	p := &Problem{
-		Rows: len(parts.Train), Cols: in.width(), Net: newNetwork(in.width(), opt.Hidden, opt.Seed),
+		Rows: len(parts.Train), Cols: in.Width(), Net: newNetwork(in.Width(), opt.Hidden, opt.Seed),
 		Epochs: opt.Epochs, Batch: min(opt.Batch, len(parts.Train)), Rate: opt.Rate, Decay: math.Max(opt.Decay, 0),
 		Seed: opt.Seed, Backend: opt.Backend,
 	}
@@ -231,7 +232,9 @@ func (m *Model) evaluate(data *table, logs []float64, parts split.Split, opt Opt
 	for _, r := range parts.Calibration {
 		residuals = append(residuals, math.Abs(logs[r]-m.logTime(m.inputs.row(data.value(r)))))
 	}
-	m.halfLog = conformal(residuals, opt.Level)
+	// Rows of one kernel are not independent, so that the coverage on new
+	// kernels can be lower: the report gives the measured one.
+	m.halfLog = predict.HalfWidth(residuals, nil, opt.Level)
 	if math.IsInf(m.halfLog, 1) {
 		m.Report.Warnings = append(m.Report.Warnings, fmt.Sprintf("%d calibration rows are too few for intervals at %g: they are unbounded", len(residuals), opt.Level))
 	}
@@ -290,9 +293,9 @@ func (m *Model) heaviest(r baseline.Ridge) []string {
 	}
 	var ws []weighted
 	at := 0
-	for _, c := range m.inputs.columns {
-		ws = append(ws, weighted{c.name, math.Abs(r.Weights[at])})
-		if at++; c.flag {
+	for _, c := range m.inputs.Columns {
+		ws = append(ws, weighted{c.Name, math.Abs(r.Weights[at])})
+		if at++; c.Flag {
 			at++
 		}
 	}
@@ -305,19 +308,6 @@ func (m *Model) heaviest(r baseline.Ridge) []string {
 }
 
 func (m *Model) logTime(row []float32) float64 { return m.mean + m.scale*m.net.Forward(row) }
-
-// conformal is the half width that holds a new residual with probability at
-// least level, if it is exchangeable with the given ones (split conformal
-// prediction, Vovk et al. 2005): the ceil((n+1) level)-th smallest, infinite
-// when there are too few. Rows of one kernel are not independent, so that the
-// coverage on new kernels can be lower: the report gives the measured one.
-func conformal(residuals []float64, level float64) float64 {
-	k := int(math.Ceil(float64(len(residuals)+1) * level))
-	if k > len(residuals) {
-		return math.Inf(1)
-	}
-	return kthSmallest(residuals, k)
-}
 
 // Prediction is a run time in the unit of the target, with an interval.
 type Prediction struct {
@@ -337,7 +327,7 @@ func (m *Model) Predict(df dataframe.DataFrame) ([]Prediction, error) {
 	if df.Err != nil {
 		return nil, fmt.Errorf("predicting: the dataframe has an error: %w", df.Err)
 	}
-	cols, err := columns(df, m.inputs.names())
+	cols, err := columns(df, m.inputs.Names())
 	if err != nil {
 		return nil, fmt.Errorf("predicting: %w", err)
 	}

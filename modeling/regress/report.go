@@ -44,7 +44,7 @@ type Report struct {
 func newReport(opt Options, t *table, p split.Split, in inputs, dropped []Dropped, why, notice string) Report {
 	r := Report{
 		Options: opt, Train: len(p.Train), Calibr: len(p.Calibration), Test: len(p.Test),
-		Features: in.names(), Dropped: append(t.dropped, dropped...), Started: time.Now(),
+		Features: in.Names(), Dropped: append(t.dropped, dropped...), Started: time.Now(),
 		DataHash: t.hash, Backend: why, Notice: notice, Versions: map[string]string{"go": runtime.Version()},
 	}
 	r.Options.Progress = nil // a record holds data

@@ -11,10 +11,11 @@ import (
 	"github.com/go-gota/gota/series"
 
 	"github.com/rooflab/rooflab/datasets/split"
+	"github.com/rooflab/rooflab/modeling/predict"
 )
 
 // Dropped is a column that was not learnt from, and why.
-type Dropped struct{ Column, Reason string }
+type Dropped = predict.Dropped
 
 // table is what was read of a dataframe.
 type table struct {
@@ -73,11 +74,11 @@ func read(df dataframe.DataFrame, opt Options) (*table, error) {
 			if chosen[n] {
 				return nil, fmt.Errorf("column %q holds %ss, not numbers: leave it out of Options.Features, or convert it", n, types[n])
 			}
-			t.dropped = append(t.dropped, Dropped{n, "not numeric"})
+			t.dropped = append(t.dropped, Dropped{Column: n, Reason: "not numeric"})
 			continue
 		}
 		if reason, derived := split.TimeDerived(n); derived {
-			t.dropped = append(t.dropped, Dropped{n, "derived from time: " + reason})
+			t.dropped = append(t.dropped, Dropped{Column: n, Reason: "derived from time: " + reason})
 			continue
 		}
 		t.features = append(t.features, n)
