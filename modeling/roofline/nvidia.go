@@ -124,9 +124,20 @@ func (c nvidia) count(name string) Quantity {
 	return c.once(name, func() Quantity { return c.readCount(name) })
 }
 
+// has says whether there is a counter in any form.
+func (c nvidia) has(name string) bool {
+	if len(c.opt.stems) == 0 {
+		for metric := range c.counters {
+			stem, _, _ := strings.Cut(metric, ".")
+			c.opt.stems[stem] = true
+		}
+	}
+	return c.opt.stems[name]
+}
+
 func (c nvidia) readCount(name string) Quantity {
 	q := c.sum(1, name+".sum")
-	if q.OK {
+	if q.OK || !c.has(name) {
 		return q
 	}
 	unit := unitOf(name)
@@ -156,6 +167,9 @@ func (c nvidia) most(name string) Quantity {
 }
 
 func (c nvidia) readMost(name string) Quantity {
+	if !c.has(name) {
+		return missing(name + ".sum.peak_sustained" + notMeasured)
+	}
 	unit := unitOf(name)
 	q := product(c.first(name+".sum.peak_sustained"), c.rate(unit))
 	if q.OK {

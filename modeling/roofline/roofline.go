@@ -172,6 +172,7 @@ type Options struct {
 
 	launch Launch              // what a source is reading
 	memo   map[string]Quantity // what it has read so far
+	stems  map[string]bool     // the counters that are there, without their forms
 }
 
 // Reached takes measured ceilings from probes: launches that were made to reach

@@ -22,7 +22,7 @@ type source interface {
 // lacks is taken from counters that give it as it is (see FlopCounter).
 func sourceOf(l Launch, opt Options) source {
 	c := counters(l.Metrics)
-	opt.launch, opt.memo = l, map[string]Quantity{}
+	opt.launch, opt.memo, opt.stems = l, map[string]Quantity{}, map[string]bool{}
 	if isPublished(c) {
 		return withPlain{published{c}, plain{c}}
 	}
@@ -151,7 +151,8 @@ func factor(from string) string {
 // first is the first of counters that is there.
 func (c counters) first(names ...string) Quantity {
 	for _, n := range names {
-		if v, no := c.get(n); no == "" {
+		// Most names are not there: no text is made for those.
+		if v, ok := c[n]; ok && v >= 0 && !math.IsInf(v, 1) {
 			return known(v, n)
 		}
 	}
