@@ -41,7 +41,7 @@ func (r *digestRace) Run(ctx context.Context) (*bench.Report, error) {
 	rep := &bench.Report{}
 	for _, shape := range []generated.Shape{
 		{Name: "8 kernels", Kernels: 8, Instructions: 3000},
-		{Name: "8 kernels with inlined code", Kernels: 8, Instructions: 3000, Inlined: true},
+		{Name: "8 kernels with inlined code", Kernels: 8, Instructions: 3000, Depth: 2},
 	} {
 		shape.Bytes, shape.Seed = r.Bytes, r.Seed
 		if err := r.shape(ctx, filepath.Join(dir, "store.db"), shape, rep); err != nil {

@@ -3,8 +3,6 @@ package stalls
 import (
 	"container/heap"
 	"sort"
-
-	"github.com/rooflab/rooflab/datasets"
 )
 
 // stallsLess orders rows by stalled samples, then all samples, then tie.
@@ -24,8 +22,7 @@ type best[T any] struct {
 	less  func(a, b *T) bool
 	tally func(*T) *Tally
 	items []*T // a heap, the least of them first
-	count int  // of the rest
-	rest  Tally
+	rest  Rest // without reasons
 }
 
 func (b *best[T]) Len() int           { return len(b.items) }
@@ -50,25 +47,18 @@ func (b *best[T]) put(x *T) {
 }
 
 func (b *best[T]) drop(x *T) {
-	b.count++
-	t := *b.tally(x)
-	if len(t.Reasons) == 0 { // only the sums are known
-		b.rest.Samples += t.Samples
-		b.rest.Selected += t.Selected
-		if t.NotIssued.Valid {
-			b.rest.NotIssued = datasets.Some(b.rest.NotIssued.V + t.NotIssued.V)
-		}
-		return
-	}
-	b.rest.merge(t)
+	b.rest.Count++
+	b.rest.plus(*b.tally(x))
 }
 
-// sorted returns the items, the greatest first.
-func (b *best[T]) sorted() []T {
+// take returns the items, the greatest first, and the rest, and begins anew.
+func (b *best[T]) take() ([]T, Rest) {
 	sort.Slice(b.items, func(i, j int) bool { return b.less(b.items[j], b.items[i]) })
 	out := make([]T, len(b.items))
 	for i, x := range b.items {
 		out[i] = *x
 	}
-	return out
+	rest := b.rest
+	b.items, b.rest = b.items[:0], Rest{}
+	return out, rest
 }

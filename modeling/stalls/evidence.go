@@ -2,7 +2,6 @@ package stalls
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/rooflab/rooflab/datasets"
 )
@@ -48,13 +47,13 @@ type Evidence struct {
 // was not made by this process. There is none for types, whose rule is
 // Classify: Opcodes says what it put together.
 func (e Evidence) Query() string {
-	if e.of == nil || e.Kind == OfType {
+	if e.of == nil || e.of.from == nil || e.Kind == OfType {
 		return ""
 	}
 	k := e.of
-	q := k.with + fmt.Sprintf(" SELECT coalesce(sum(s.samples), 0)::BIGINT AS samples FROM s LEFT JOIN c ON c.id = s.code WHERE s.unit = %d AND s.%s", k.unit, k.stalled)
-	if k.stalled == "true" {
-		q = strings.Replace(q, "s.true", "true", 1)
+	q := k.from.with([]*Kernel{k}) + fmt.Sprintf(" SELECT coalesce(sum(s.samples), 0)::BIGINT AS samples FROM s LEFT JOIN c ON c.id = s.code WHERE s.unit = %d", k.unit)
+	if len(k.from.issued) > 0 {
+		q += " AND s." + k.from.stalled()
 	}
 	switch e.Kind {
 	case OfLine, OfLineReason:
@@ -83,8 +82,8 @@ func (e Evidence) Query() string {
 
 func (k *Kernel) evidence(kind Kind, samples, of int64) Evidence {
 	e := Evidence{Kind: kind, Run: k.Run, Kernel: k.Raw, Samples: samples, Of: of, Share: part(samples, of), of: k}
-	for i := 0; i < len(k.Launches) && i < maxCodes; i++ {
-		e.Launches = append(e.Launches, k.Launches[i].ID)
+	for i := 0; i < len(k.launches) && i < maxCodes; i++ {
+		e.Launches = append(e.Launches, k.launches[i].ID)
 	}
 	return e
 }

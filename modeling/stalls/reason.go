@@ -86,10 +86,12 @@ var (
 	suffixes = []string{"_not_issued", "_(not_issued)", "_per_warp_active", "_per_issue_active"}
 )
 
+var underscores = strings.NewReplacer(" ", "_", "-", "_")
+
 // bare is a reason without what tools write around it, in lower case.
 func bare(name string) string {
 	r := strings.ToLower(strings.TrimSpace(name))
-	r = strings.NewReplacer(" ", "_", "-", "_").Replace(r)
+	r = underscores.Replace(r)
 	if _, ok := perfStall[r]; ok {
 		return r
 	}
@@ -132,6 +134,6 @@ func Canonical(name string) string {
 // notIssuedOnly reports whether a reason's rows are the not-issued part of
 // another reason's rows, which tools write as reasons of their own.
 func notIssuedOnly(name string) bool {
-	r := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(name)))
+	r := underscores.Replace(strings.ToLower(strings.TrimSpace(name)))
 	return strings.HasSuffix(r, "_not_issued") || strings.HasSuffix(r, "_(not_issued)")
 }

@@ -60,6 +60,10 @@ type Options struct {
 	// added up in Rest. 0 is 10,000, 2,000 and 10,000 shared by all kernels, but
 	// at least 100, 20 and 20 each. Fewer than 100 lines are 100.
 	Lines, Instructions, Launches int
+	// Kernels is how many kernels, the most stalled ones, are read with their
+	// lines, instructions, types and launches; of the others there are the sums,
+	// until Kernel.Load reads the rest. 0 is 100.
+	Kernels int
 }
 
 // filled are the options with their defaults for so many kernels.
@@ -69,6 +73,10 @@ func (o Options) filled(kernels int) Options {
 			*v = max(all/max(kernels, 1), least)
 		}
 	}
+	if o.Kernels <= 0 {
+		o.Kernels = mostKernels
+	}
+	kernels = min(kernels, o.Kernels)
 	set(&o.Lines, 10_000, 100)
 	o.Lines = max(o.Lines, 100) // what a Digest must not lose
 	set(&o.Instructions, 2000, 20)
@@ -146,17 +154,12 @@ func (t *Tally) add(reason string, n int64, idle datasets.Null[int64]) {
 	t.Reasons = append(t.Reasons, Count{reason, n, idle})
 }
 
-// merge adds another row.
-func (t *Tally) merge(o Tally) {
-	t.Samples += o.Selected
+// plus adds the sums of another row.
+func (t *Tally) plus(o Tally) {
+	t.Samples += o.Samples
 	t.Selected += o.Selected
-	idle := o.NotIssued.V
-	for _, c := range o.Reasons {
-		t.add(c.Reason, c.Samples, c.NotIssued)
-		idle -= c.NotIssued.V
-	}
-	if o.NotIssued.Valid { // the part of "selected"
-		t.NotIssued = datasets.Some(t.NotIssued.V + idle)
+	if o.NotIssued.Valid {
+		t.NotIssued = datasets.Some(t.NotIssued.V + o.NotIssued.V)
 	}
 }
 
@@ -238,7 +241,7 @@ type Kernel struct {
 	Raw    string
 	Launch int64 // with Options.ByLaunch, else 0
 	Tally
-	Launches     []Launch // in order, up to Options.Launches
+	Launches     []Launch // in order, up to Options.Launches; with what follows but for the counts, see Load
 	LaunchCount  int
 	Lines        []Line // the most stalled first; lines that are not known, too
 	Rest         Rest   // of lines
@@ -256,10 +259,16 @@ type Kernel struct {
 
 	sources  map[string][]string // by file, from line 1
 	dominant float64
-	with     string // the query that all numbers are of, and what picks the kernel there
-	unit     int
-	stalled  string
 	spelled  map[string][]string // a reason's names in the store
+	loaded   bool
+
+	// The rows of the store that it is.
+	from        *origin
+	unit        int64
+	first, last int64    // rows of the table code that its samples lie between
+	launches    []Launch // the first, without their samples
+	mixed       bool     // its launches count inlined code in different ways
+	raw         []Count  // sums of all rows, until those that count are known
 }
 
 // Rest is what is added up since there is too much of it. That of instructions

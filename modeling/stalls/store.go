@@ -2,12 +2,11 @@ package stalls
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sort"
-	"strconv"
-	"strings"
 
 	"github.com/rooflab/rooflab/datasets"
 )
@@ -15,46 +14,99 @@ import (
 // maxCodes is how many rows of the table code a line names.
 const maxCodes = 16
 
-// maxSource is how many lines of source an Analysis keeps.
-const maxSource = 200_000
-
 // FromStore analyses the PC samples of kernels. The store adds them up, so
-// that memory grows with lines and kept instructions and not with samples.
-func FromStore(ctx context.Context, s *datasets.Store, opt Options) (*Analysis, error) {
-	r := &reader{ctx: ctx, s: s, a: &Analysis{Options: opt}, skip: map[string]bool{}}
+// that memory grows with what is kept and not with samples, launches or code;
+// while it does, the engine's threads and its memory (blocks of the file that
+// it would keep among it) are bounded.
+//
+// The table of samples is gone through three times. What comes first finds the
+// kernels, and how much they stall. For the most stalled ones (Options.Kernels)
+// the second finds lines and instructions, and the third tells why those that
+// are kept wait, which could be told at once only if reasons were added up for
+// all code. Where kernels have much code these two are done in parts, each of
+// which skips most of the samples of the others. Inlined code, and lines of
+// source that are sampled beside instructions, take one or two more to find
+// what counts twice.
+func FromStore(ctx context.Context, s *datasets.Store, opt Options) (a *Analysis, err error) {
 	if opt.View != Innermost && opt.View != Outermost {
 		return nil, fmt.Errorf("analysing stalls: no view %d: there are stalls.Innermost and stalls.Outermost", int(opt.View))
 	}
-	for _, step := range []func() error{r.kernels, r.shape, r.launches, r.parted, r.texts} {
-		if err := step(); err != nil {
-			return nil, fmt.Errorf("analysing the stalls of %s: %w", s.Path(), err)
+	defer func() {
+		if err != nil {
+			a, err = nil, fmt.Errorf("analysing the stalls of %s: %w", s.Path(), err)
 		}
-		if len(r.a.Kernels) == 0 {
-			break
-		}
+	}()
+	restore, err := bound(ctx, s)
+	if err != nil {
+		return nil, err
 	}
-	r.finish()
-	return r.a, nil
+	defer func() { err = errors.Join(err, restore()) }()
+	r := &reader{ctx: ctx, origin: &origin{s: s, opt: opt}}
+	r.launchesOf()
+	a = &Analysis{Options: opt}
+	if err := r.kernels(a); err != nil || len(a.Kernels) == 0 {
+		return a, err
+	}
+	if err := r.twice(a.Kernels); err != nil {
+		return nil, err
+	}
+	if err := r.totals(a.Kernels); err != nil {
+		return nil, err
+	}
+	sort.SliceStable(a.Kernels, func(i, j int) bool { return a.Kernels[i].Stalled() > a.Kernels[j].Stalled() })
+	a.Options = r.opt
+	if err := r.load(a.Kernels[:min(len(a.Kernels), r.opt.Kernels)]); err != nil {
+		return nil, err
+	}
+	a.notes(r)
+	return a, nil
 }
 
-// reader fills an Analysis with one query per table that it has.
-type reader struct {
-	ctx     context.Context
+// Load reads the lines, instructions, types and launches of a kernel that
+// FromStore left at its sums (Options.Kernels). The store must be open. For a
+// kernel that has them it does nothing.
+func (k *Kernel) Load(ctx context.Context) (err error) {
+	if k.loaded {
+		return nil
+	}
+	if k.from == nil {
+		return fmt.Errorf("reading the lines of kernel %s: it does not come from a store", k.Name)
+	}
+	restore, err := bound(ctx, k.from.s)
+	if err == nil {
+		err = errors.Join((&reader{ctx: ctx, origin: k.from}).load([]*Kernel{k}), restore())
+	}
+	if err != nil {
+		return fmt.Errorf("reading the lines of kernel %s in %s: %w", k.Name, k.from.s.Path(), err)
+	}
+	return nil
+}
+
+// Loaded reports whether the kernel has its lines, instructions, types and
+// launches, and not only its sums.
+func (k *Kernel) Loaded() bool { return k.loaded }
+
+// origin is the samples of an analysis in their store.
+type origin struct {
 	s       *datasets.Store
-	a       *Analysis
-	with    string          // the common part of all queries: u (launches), s (samples), c (code)
-	skip    map[string]bool // reasons whose rows are the not-issued part of others
-	issued  []string        // spellings of "selected"
-	chains  bool
-	repeats bool
-	parts   []unitCode
-	now     []int64                        // units of the part that is being read
-	tables  func(only, code string) string // the common part for some of the samples and some of the code
+	opt     Options
+	u       string   // the query of the table u: launches with the number of their unit
+	where   []string // conditions of samples that count
+	issued  []string // spellings of "selected"
+	skip    []string // reasons whose rows are the not-issued part of others
+	chains  bool     // there is code that is inlined into other code
+	repeats bool     // there are samples of lines beside those of instructions
 }
 
-// each runs a query over the common tables and calls f for each row.
+// reader fills kernels.
+type reader struct {
+	ctx context.Context
+	*origin
+}
+
+// each runs a query and calls f for each row.
 func (r *reader) each(query string, f func(v []any)) error {
-	rows, err := r.s.Rows(r.ctx, r.with+query)
+	rows, err := r.s.Rows(r.ctx, query)
 	if err != nil {
 		return err
 	}
@@ -81,68 +133,69 @@ func digits(column string) string {
 }
 
 // kernels finds the kernels that have samples, and how much there is of them.
-func (r *reader) kernels() error {
-	o := r.a.Options
-	// Values stand in the text, so that Evidence.Query is a query to copy.
-	where := "g.kind = '" + datasets.KindKernel + "'"
-	if o.Run != 0 {
-		where += fmt.Sprintf(" AND g.run_id = %d", o.Run)
-	}
-	if o.Kernel != "" {
-		where += fmt.Sprintf(" AND %s IN (g.short, g.raw)", literals([]string{o.Kernel}))
-	}
-	if o.Launch != 0 {
-		where += fmt.Sprintf(" AND l.id = %d", o.Launch)
-	}
-	unit := ""
-	if o.ByLaunch {
-		unit = ", l.id"
-	}
-	r.with = `WITH u AS (SELECT l.id AS launch, l.sequence, g.run_id AS run, g.short, g.raw,
-		dense_rank() OVER (ORDER BY g.run_id, g.raw` + unit + `) AS unit
-		FROM launch l JOIN region g ON g.id = l.region_id WHERE ` + where + `)`
+func (r *reader) kernels(a *Analysis) error {
 	units := map[int64]*Kernel{}
-	var order []int64
 	reasons := map[string]bool{}
-	err := r.each(` SELECT unit, any_value(run), min(short), any_value(raw), min(launch), count(*), sum(samples)::BIGINT, sum(bytes)::BIGINT, reason,
-		count(*) FILTER (WHERE samples IS NULL), min(code_id), max(code_id) FROM
-		(SELECT u.*, p.code_id, p.reason, p.samples, `+digits("p.code_id")+` + strlen(p.reason) + `+digits("p.samples")+` + `+digits("p.not_issued")+` + 4 AS bytes
+	err := r.each(r.u+` SELECT unit, reason, count(*), sum(samples)::BIGINT, sum(not_issued)::BIGINT, sum(bytes)::BIGINT, count(*) FILTER (WHERE samples IS NULL), min(code_id), max(code_id) FROM
+		(SELECT u.unit, p.code_id, p.reason, p.samples, p.not_issued, `+digits("p.code_id")+` + strlen(p.reason) + `+digits("p.samples")+` + `+digits("p.not_issued")+` + 4 AS bytes
 			FROM pc_sample p JOIN u ON u.launch = p.launch_id)
 		GROUP BY unit, reason ORDER BY unit, reason`, func(v []any) {
-		id := whole(v[0])
+		id, reason := whole(v[0]), word(v[1])
 		k := units[id]
 		if k == nil {
-			k = &Kernel{Run: whole(v[1]), Name: word(v[2]), Raw: word(v[3]), sources: map[string][]string{}}
-			if o.ByLaunch {
-				k.Launch = whole(v[4])
-			}
+			k = &Kernel{from: r.origin, unit: id, first: whole(v[7]), last: whole(v[8]), spelled: map[string][]string{}}
 			units[id] = k
-			order = append(order, id)
-			r.parts = append(r.parts, unitCode{unit: id, first: whole(v[10]), last: whole(v[11])})
+			a.Kernels = append(a.Kernels, k)
 		}
-		at := &r.parts[len(r.parts)-1]
-		at.first, at.last = min(at.first, whole(v[10])), max(at.last, whole(v[11]))
-		k.RawRows += whole(v[5])
-		k.RawBytes += whole(v[7])
-		k.Uncounted += whole(v[9])
-		k.Repeated += whole(v[6]) // less what is counted, in finish
-		reasons[word(v[8])] = true
-		if k.spelled == nil {
-			k.spelled = map[string][]string{}
+		k.first, k.last = min(k.first, whole(v[7])), max(k.last, whole(v[8]))
+		k.RawRows += whole(v[2])
+		k.RawBytes += whole(v[5])
+		k.Uncounted += whole(v[6])
+		k.raw = append(k.raw, Count{reason, whole(v[3]), maybe(v[4])})
+		k.Repeated += whole(v[3]) // less what is counted, in totals
+		reasons[reason] = true
+		if !datasets.Selected(reason) {
+			k.spelled[Canonical(reason)] = append(k.spelled[Canonical(reason)], reason)
 		}
-		if name := Canonical(word(v[8])); !datasets.Selected(word(v[8])) {
-			k.spelled[name] = append(k.spelled[name], word(v[8]))
+	})
+	if err != nil || len(units) == 0 {
+		return err
+	}
+	r.reasons(reasons)
+	r.opt = r.opt.filled(len(units))
+	err = r.each(r.u+` SELECT unit, any_value(run), min(short), any_value(raw) FROM u GROUP BY unit`, func(v []any) {
+		if k := units[whole(v[0])]; k != nil {
+			k.Run, k.Name, k.Raw, k.dominant = whole(v[1]), word(v[2]), word(v[3]), r.opt.Dominant
 		}
 	})
 	if err != nil {
 		return err
 	}
-	for reason := range reasons {
+	return r.each(r.u+` SELECT unit, launch, sequence FROM u WHERE launch IN (SELECT DISTINCT launch_id FROM pc_sample) ORDER BY unit, sequence NULLS LAST, launch`, func(v []any) {
+		k := units[whole(v[0])]
+		if k == nil {
+			return
+		}
+		if k.LaunchCount++; k.LaunchCount <= r.opt.Launches {
+			k.launches = append(k.launches, Launch{ID: whole(v[1]), Sequence: maybe(v[2])})
+		}
+		if r.opt.ByLaunch {
+			k.Launch = whole(v[1])
+		}
+	})
+}
+
+// reasons finds which spellings of reasons are samples that others hold as
+// well, and which are none of a stall.
+func (r *reader) reasons(known map[string]bool) {
+	var skip []string
+	for _, reason := range slices.Sorted(maps.Keys(known)) {
 		// "x (not issued)" is a part of x where x is there as well.
 		if notIssuedOnly(reason) {
-			for other := range reasons {
+			for other := range known {
 				if !notIssuedOnly(other) && key(other) == key(reason) {
-					r.skip[reason] = true
+					skip = append(skip, reason)
+					break
 				}
 			}
 		}
@@ -150,288 +203,94 @@ func (r *reader) kernels() error {
 			r.issued = append(r.issued, reason)
 		}
 	}
-	sort.Strings(r.issued)
-	r.a.Options = o.filled(len(order))
-	// Units are numbered among all launches; those with samples keep their number.
-	if n := len(order); n > 0 {
-		r.a.Kernels = make([]*Kernel, order[n-1]+1)
-		for id, k := range units {
-			r.a.Kernels[id] = k
-		}
+	if len(skip) > 0 {
+		r.where = append(r.where, "p.reason NOT IN ("+literals(skip)+")")
 	}
-	return nil
+	r.skip = skip
 }
 
-// shape finds out whether the store has samples more than once, and completes
-// the common tables by what counts each of them once.
-func (r *reader) shape() error {
-	var where []string
-	if len(r.skip) > 0 {
-		where = append(where, "p.reason NOT IN ("+literals(slices.Sorted(maps.Keys(r.skip)))+")")
-	}
-	err := r.each(` SELECT EXISTS (SELECT 1 FROM code WHERE inline_depth IS NOT NULL AND "offset" IS NOT NULL AND isa <> 'source'
-		GROUP BY run_id, region_id, isa, "offset" HAVING count(DISTINCT inline_depth) > 1)::BIGINT,
-		(SELECT count(DISTINCT isa = 'source') FROM code WHERE id IN (SELECT code_id FROM pc_sample))`, func(v []any) {
-		r.chains, r.repeats = whole(v[0]) == 1, whole(v[1]) > 1
-	})
-	if err != nil {
+// twice finds out whether the store has samples more than once.
+func (r *reader) twice(ks []*Kernel) error {
+	code := fmt.Sprintf("id BETWEEN %d AND %d", slices.MinFunc(ks, func(a, b *Kernel) int { return int(a.first - b.first) }).first, slices.MaxFunc(ks, func(a, b *Kernel) int { return int(a.last - b.last) }).last)
+	sourced := false
+	err := r.each(`SELECT EXISTS (SELECT 1 FROM code WHERE `+code+` AND inline_depth > 0 AND "offset" IS NOT NULL AND isa <> 'source')::BIGINT,
+		EXISTS (SELECT 1 FROM code WHERE `+code+` AND isa = 'source')::BIGINT`, func(v []any) { r.chains, sourced = whole(v[0]) == 1, whole(v[1]) == 1 })
+	if err != nil || !sourced {
 		return err
 	}
-	if r.repeats {
+	lines, other := false, false
+	err = r.each(r.u+` SELECT DISTINCT p.code_id IN (SELECT id FROM code WHERE isa = 'source') FROM pc_sample p JOIN u ON u.launch = p.launch_id`, func(v []any) {
+		is, _ := v[0].(bool)
+		lines, other = lines || is, other || !is
+	})
+	if lines && other {
 		// Where a launch has samples of instructions, those of lines are the same.
-		where = append(where, `(NOT EXISTS (SELECT 1 FROM code c WHERE c.id = p.code_id AND c.isa = 'source') OR p.launch_id NOT IN
-			(SELECT q.launch_id FROM pc_sample q JOIN code d ON d.id = q.code_id WHERE d.isa NOT IN ('source', 'machine')))`)
+		r.repeats = true
+		r.where = append(r.where, `(p.code_id NOT IN (SELECT id FROM code WHERE isa = 'source') OR p.launch_id NOT IN
+			(SELECT DISTINCT launch_id FROM pc_sample WHERE code_id NOT IN (SELECT id FROM code WHERE isa IN ('source', 'machine'))))`)
 	}
-	base := r.with
-	r.tables = func(only, code string) string { return base + r.samples(where, only, code) }
-	r.with = r.tables("", "")
+	return err
+}
+
+// totals are the sums of kernels: those that were found first, or, where
+// samples are there more than once, those of the ones that count.
+func (r *reader) totals(ks []*Kernel) error {
+	if !r.chains && !r.repeats {
+		for _, k := range ks {
+			for _, c := range k.raw {
+				if !slices.Contains(r.skip, c.Reason) {
+					k.add(c.Reason, c.Samples, c.NotIssued)
+				}
+			}
+		}
+	} else {
+		err := parted(ks, func(part []*Kernel) error {
+			of := byUnit(part)
+			if r.chains {
+				err := r.each(r.with(part)+` SELECT unit FROM depths GROUP BY unit HAVING min(depth) = 0 AND max(depth) > 0`, func(v []any) { of[whole(v[0])].mixed = true })
+				if err != nil {
+					return err
+				}
+			}
+			return r.each(r.with(part)+` SELECT unit, reason, `+sums+` FROM s GROUP BY unit, reason ORDER BY unit, reason`, func(v []any) {
+				of[whole(v[0])].add(word(v[1]), whole(v[2]), maybe(v[3]))
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, k := range ks {
+		k.raw = nil
+		k.sort()
+		k.Repeated -= k.Samples
+	}
 	return nil
 }
 
-// samples is the tables s and c: what is counted, under conditions, and the
-// code it is of. only and code, where not empty, restrict them.
-func (r *reader) samples(where []string, only, code string) string {
-	if only != "" {
-		where = append(slices.Clone(where), only)
-	}
-	filter := ""
-	if len(where) > 0 {
-		filter = " WHERE " + strings.Join(where, " AND ")
-	}
-	samples := `SELECT u.unit, p.launch_id AS launch, p.code_id AS code, p.reason, p.samples, p.not_issued FROM pc_sample p JOIN u ON u.launch = p.launch_id` + filter
-	if !r.chains {
-		if code != "" {
-			code = " WHERE " + code
-		}
-		return `, s AS (` + samples + `), c AS (SELECT id, region_id, isa, "offset", opcode, text, file, line FROM code` + code + `)`
-	}
-	// Rows of one instruction, one for each function that it is inlined into. A
-	// tool counts a sample for the innermost, or for each of them: those whose
-	// code has samples of a deeper row beside them are the same ones again. This
-	// is decided by kernel and not by launch, so that what must be remembered
-	// grows with the code and not with the samples.
-	if only != "" {
-		only = " WHERE " + only
-	}
-	const chain = `PARTITION BY run_id, region_id, isa, "offset", CASE WHEN "offset" IS NULL OR isa = 'source' THEN id END ORDER BY coalesce(inline_depth, 0)`
-	with := `, chain AS (SELECT id, coalesce(inline_depth, 0) AS depth,
-		last_value(id) OVER (` + chain + `, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS deepest,
-		first_value(id) OVER (` + chain + `, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS outermost FROM code),
-		home AS (SELECT unit, id, deepest FROM (SELECT a.unit, a.id, h.deepest, h.depth, max(h.depth) OVER (PARTITION BY a.unit, h.deepest) AS most
-			FROM (SELECT DISTINCT u.unit, p.code_id AS id FROM pc_sample p JOIN u ON u.launch = p.launch_id` + only + `) a JOIN chain h ON h.id = a.id) WHERE depth = most),
-		s AS (SELECT t.unit, t.launch, h.deepest AS code, t.reason, t.samples, t.not_issued FROM (` + samples + `) t JOIN home h ON h.unit = t.unit AND h.id = t.code)`
-	if r.a.Options.View == Outermost {
-		return with + `, c AS (SELECT c.id, c.region_id, c.isa, c."offset", c.opcode, c.text, o.file, o.line FROM code c JOIN chain h ON h.id = c.id JOIN code o ON o.id = h.outermost)`
-	}
-	return with + `, c AS (SELECT id, region_id, isa, "offset", opcode, text, file, line FROM code)`
-}
-
-func literals(names []string) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = "'" + strings.ReplaceAll(n, "'", "''") + "'"
-	}
-	return strings.Join(quoted, ", ")
-}
-
-// stalled is the condition that a sample is none of "selected".
-func (r *reader) stalled() string {
-	if len(r.issued) == 0 {
-		return "true"
-	}
-	return "reason NOT IN (" + literals(r.issued) + ")"
-}
-
-const sums = `sum(s.samples)::BIGINT, sum(s.not_issued)::BIGINT`
-
-func (r *reader) launches() error {
-	err := r.each(` SELECT u.unit, u.launch, any_value(u.sequence), s.reason, `+sums+` FROM s JOIN u ON u.launch = s.launch
-		GROUP BY u.unit, u.launch, s.reason ORDER BY u.unit, any_value(u.sequence) NULLS LAST, u.launch, s.reason`, func(v []any) {
-		k := r.a.Kernels[whole(v[0])]
-		id, reason, n, idle := whole(v[1]), word(v[3]), whole(v[4]), maybe(v[5])
-		k.add(reason, n, idle)
-		if i := len(k.Launches) - 1; i < 0 || k.Launches[i].ID != id {
-			if i+1 >= r.a.Options.Launches {
-				return
-			}
-			k.Launches = append(k.Launches, Launch{ID: id, Sequence: maybe(v[2])})
-		}
-		k.Launches[len(k.Launches)-1].add(reason, n, idle)
-	})
-	if err != nil {
-		return err
-	}
-	return r.each(` SELECT unit, count(DISTINCT launch) FROM s GROUP BY unit`, func(v []any) { r.a.Kernels[whole(v[0])].LaunchCount = int(whole(v[1])) })
-}
-
-// place is a line of a file.
-type place struct {
-	file string
-	line datasets.Null[int64]
-}
-
-func (r *reader) lines() error {
-	var unit int64
-	var at *Line
-	top := &best[Line]{most: r.a.Options.Lines, less: func(a, b *Line) bool {
-		return stallsLess(&a.Tally, &b.Tally, func() bool { return a.File > b.File || a.File == b.File && a.Line.V > b.Line.V })
-	}}
-	flush := func() {
-		if at != nil {
-			top.put(at)
-		}
-		at = nil
-	}
-	end := func() {
-		flush()
-		if unit > 0 {
-			k := r.a.Kernels[unit]
-			k.Lines = top.sorted()
-			k.Rest = Rest{Count: top.count, Tally: top.rest}
-		}
-		top.items, top.count, top.rest = nil, 0, Tally{}
-	}
-	top.tally = func(l *Line) *Tally { return &l.Tally }
-	err := r.each(` SELECT s.unit, coalesce(c.file, ''), c.line, s.reason, `+sums+` FROM s LEFT JOIN c ON c.id = s.code
-		GROUP BY ALL ORDER BY 1, 2, 3 NULLS FIRST, 4`, func(v []any) {
-		if u := whole(v[0]); u != unit {
-			end()
-			unit = u
-		}
-		p := place{word(v[1]), maybe(v[2])}
-		if at == nil || at.File != p.file || at.Line != p.line {
-			flush()
-			at = &Line{File: strings.Clone(p.file), Line: p.line}
-		}
-		at.add(word(v[3]), whole(v[4]), maybe(v[5]))
-	})
-	end()
-	return err
-}
-
-func (r *reader) types() error {
-	classes := map[*Kernel]map[Class]*Type{}
-	err := r.each(` SELECT s.unit, coalesce(c.isa, ''), CASE WHEN coalesce(c.opcode, '') <> '' THEN c.opcode
-			WHEN c.isa <> 'source' THEN regexp_extract(coalesce(c.text, ''), '^\s*(?:@\S+\s+)?(\S+)', 1) ELSE '' END AS op, s.reason, `+sums+`
-		FROM s LEFT JOIN c ON c.id = s.code GROUP BY ALL ORDER BY ALL`, func(v []any) {
-		k := r.a.Kernels[whole(v[0])]
-		if classes[k] == nil {
-			classes[k] = map[Class]*Type{}
-		}
-		op := word(v[2])
-		class := Classify(word(v[1]), op)
-		t := classes[k][class]
-		if t == nil {
-			t = &Type{Class: class}
-			classes[k][class] = t
-		}
-		if n := len(t.Opcodes); op != "" && n < 64 && (n == 0 || t.Opcodes[n-1] != op) {
-			t.Opcodes = append(t.Opcodes, strings.Clone(op))
-		}
-		t.add(word(v[3]), whole(v[4]), maybe(v[5]))
-	})
-	for k, of := range classes {
-		for _, t := range of {
-			t.sort()
-			sort.Strings(t.Opcodes)
-			k.Types = append(k.Types, *t)
-		}
-		sort.Slice(k.Types, func(i, j int) bool {
-			a, b := &k.Types[i], &k.Types[j]
-			return stallsLess(&b.Tally, &a.Tally, func() bool { return a.Class < b.Class })
-		})
-	}
-	return err
-}
-
-// texts fetches the source of files that have samples.
-func (r *reader) texts() error {
-	type file struct {
-		run  int64
-		name string
-	}
-	wanted := map[file][]*Kernel{}
-	var names []string
-	known := map[string]bool{}
-	for _, k := range r.a.Kernels {
-		if k == nil {
-			continue
-		}
-		for _, l := range k.Lines {
-			f := file{k.Run, l.File}
-			if n := len(wanted[f]); l.File != "" && (n == 0 || wanted[f][n-1] != k) {
-				wanted[f] = append(wanted[f], k)
-			}
-			if l.File != "" && !known[l.File] && len(names) < 1000 {
-				known[l.File] = true
-				names = append(names, l.File)
-			}
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	sort.Strings(names)
-	texts := map[file][]string{}
-	err := r.each(` SELECT run_id, file, line, min(substr(text, 1, 1000)) FROM code WHERE isa = 'source' AND line BETWEEN 1 AND `+strconv.Itoa(maxSource)+` AND text IS NOT NULL
-		AND file IN (`+literals(names)+`) GROUP BY ALL ORDER BY 1, 2, 3 LIMIT `+strconv.Itoa(maxSource), func(v []any) {
-		f := file{whole(v[0]), word(v[1])}
-		lines := texts[f]
-		for int64(len(lines)) < whole(v[2])-1 {
-			lines = append(lines, "")
-		}
-		texts[f] = append(lines, word(v[3]))
-	})
-	for f, lines := range texts {
-		for _, k := range wanted[f] {
-			k.Source(f.name, strings.Join(lines, "\n"))
-		}
-	}
-	return err
-}
-
-// finish computes shares and drops what has no samples.
-func (r *reader) finish() {
-	a := r.a
-	kept := a.Kernels[:0]
-	var repeated, uncounted int64
-	for unit, k := range a.Kernels {
-		if k == nil {
-			continue
-		}
-		k.dominant = a.Options.Dominant
-		k.with, k.unit, k.stalled = r.with, unit, r.stalled()
-		kept = append(kept, k)
-		k.Repeated -= k.Samples
+// notes says what a reader must know.
+func (a *Analysis) notes(r *reader) {
+	var repeated, uncounted, stalled, left int64
+	bare := 0
+	for _, k := range a.Kernels {
 		repeated += k.Repeated
 		uncounted += k.Uncounted
-		all := k.Stalled()
-		k.sort()
-		for i := range k.Launches {
-			k.Launches[i].sort()
+		stalled += k.Stalled()
+		if !k.loaded {
+			bare++
+			left += k.Stalled()
 		}
-		for i := range k.Lines {
-			k.Lines[i].sort()
-			k.Lines[i].Share = part(k.Lines[i].Stalled(), all)
-		}
-		for i := range k.Instructions {
-			k.Instructions[i].Share = part(k.Instructions[i].Stalled(), all)
-		}
-		for i := range k.Types {
-			k.Types[i].Share = part(k.Types[i].Stalled(), all)
-		}
-		k.Rest.sort()
-		k.Rest.Share, k.RestOfCode.Share = part(k.Rest.Stalled(), all), part(k.RestOfCode.Stalled(), all)
 	}
-	a.Kernels = kept
-	sort.SliceStable(a.Kernels, func(i, j int) bool { return a.Kernels[i].Stalled() > a.Kernels[j].Stalled() })
+	if bare > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("of the %d least stalled kernels, with %s of the stalls, the lines are not read: Kernel.Load does, or a larger Options.Kernels", bare, percent(part(left, stalled))))
+	}
 	if repeated > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("%d samples are in the store more than once (for lines beside instructions, or for functions that code is inlined into) and count once", repeated))
 	}
 	if uncounted > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("%d rows give only the samples of cycles without an issue; all samples of these rows are not known and left out", uncounted))
 	}
-	if a.Options.View == Outermost && !r.chains && len(a.Kernels) > 0 {
+	if a.Options.View == Outermost && !r.chains {
 		a.Notes = append(a.Notes, "the profile does not say what code is inlined into: lines are those of the instructions")
 	}
 }

@@ -17,9 +17,26 @@ type Shape struct {
 	Name         string
 	Bytes        int64 // of the samples as CSV: code_id,reason,samples,not_issued
 	Kernels      int
-	Instructions int  // of each kernel
-	Inlined      bool // a third of the instructions comes from a function two calls deep, and is counted for each of them
+	Instructions int // of each kernel
+	Depth        int // a third of the instructions comes from a function so many calls deep, and is counted for each of them
+	Files        int // over which the lines of a kernel are spread; 0 is 1
+	Sampled      int // instructions that one launch has samples of; 0 is all
+	Instances    int // rows that the samples of an instruction with a reason come in, as one for each multiprocessor; 0 is 1
 	Seed         uint64
+}
+
+// Shapes are those of profiles that people have.
+func Shapes() []Shape {
+	return []Shape{
+		{Name: "plain", Kernels: 8, Instructions: 3000},
+		{Name: "kernels", Kernels: 1000, Instructions: 1900},
+		{Name: "inlined", Kernels: 8, Instructions: 3000, Depth: 2},
+		{Name: "fused", Kernels: 1, Instructions: 200_000},
+		{Name: "launches", Kernels: 4, Instructions: 3000, Sampled: 20},
+		{Name: "deep", Kernels: 2, Instructions: 30_000, Depth: 12},
+		{Name: "files", Kernels: 200, Instructions: 3000, Files: 60},
+		{Name: "instances", Kernels: 8, Instructions: 3000, Instances: 132},
+	}
 }
 
 // Place is a line of source of a kernel.
@@ -155,15 +172,22 @@ func (g *generator) kernel(k int) error {
 		}
 		in.line = Place{name, fmt.Sprintf("/src/app/%s.cu", name), int64(10 + i/perLine)}
 		chain := []Place{in.line}
-		if g.shape.Inlined && i/perLine%3 == 0 {
+		if g.shape.Files > 1 {
+			in.line.File = fmt.Sprintf("/src/app/%s/part_%d.cu", name, i/perLine%g.shape.Files)
+			chain[0] = in.line
+		}
+		if g.shape.Depth > 0 && i/perLine%3 == 0 {
+			for d := range g.shape.Depth - 1 {
+				chain = append(chain, Place{name, fmt.Sprintf("/src/include/load_%d.cuh", d), int64(40 + i/perLine%20)})
+			}
 			in.line = Place{name, "/src/include/tile.cuh", int64(100 + i/perLine)}
-			chain = append(chain, Place{name, "/src/include/load.cuh", int64(40 + i/perLine%20)}, in.line)
+			chain = append(chain, in.line)
 		}
 		for depth, p := range chain {
 			g.codes++
 			c := &datasets.Code{ID: g.codes, Run: 1, Region: region, ISA: "sass", Offset: datasets.Some(int64(16 * i)), Opcode: opcodes[i%len(opcodes)],
 				Text: opcodes[i%len(opcodes)] + " R4, R2, R" + strconv.Itoa(i%200), File: p.File, Line: datasets.Some(p.Line)}
-			if g.shape.Inlined {
+			if g.shape.Depth > 0 {
 				c.InlineDepth = datasets.Some(int64(depth))
 			}
 			if err := g.put(c); err != nil {
@@ -180,29 +204,46 @@ func (g *generator) launch(id int64, k int) error {
 	if err := g.put(&datasets.Launch{ID: id, Run: 1, Region: int64(k + 1), Sequence: datasets.Some(id - 1)}); err != nil {
 		return err
 	}
-	for i := range g.kernels[k] {
-		in := &g.kernels[k][i]
-		draw := g.rng.Uint64()
-		for _, reason := range reasons {
-			n := int64(draw%61) * in.weight
-			draw /= 61
-			if n == 0 {
-				continue
+	of := g.kernels[k]
+	for i := range of {
+		if g.shape.Sampled > 0 {
+			if i == g.shape.Sampled {
+				break
 			}
-			if reason == "selected" {
-				n = 1 + n/8/in.weight
-			} else {
-				g.truth.Stalled += n
-				g.truth.Lines[in.line] += n
-			}
-			idle := n / 3
-			for _, code := range in.codes {
-				if err := g.put(&datasets.PCSample{Run: 1, Launch: id, Code: code, Reason: reason, Samples: datasets.Some(n), NotIssued: datasets.Some(idle)}); err != nil {
+			i = g.rng.IntN(len(of))
+		}
+		if err := g.samples(id, &of[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// samples puts those of one instruction in a launch.
+func (g *generator) samples(launch int64, in *instruction) error {
+	draw := g.rng.Uint64()
+	instances := int64(max(g.shape.Instances, 1))
+	for _, reason := range reasons {
+		n := int64(draw%61) * in.weight
+		draw /= 61
+		if n == 0 {
+			continue
+		}
+		if reason == "selected" {
+			n = 1 + n/8/in.weight
+		} else {
+			g.truth.Stalled += n * instances
+			g.truth.Lines[in.line] += n * instances
+		}
+		idle := n / 3
+		for _, code := range in.codes {
+			for range instances {
+				if err := g.put(&datasets.PCSample{Run: 1, Launch: launch, Code: code, Reason: reason, Samples: datasets.Some(n), NotIssued: datasets.Some(idle)}); err != nil {
 					return err
 				}
-				g.truth.Rows++
-				g.truth.Bytes += digits(code) + int64(len(reason)) + digits(n) + digits(idle) + 4
 			}
+			g.truth.Rows += instances
+			g.truth.Bytes += instances * (digits(code) + int64(len(reason)) + digits(n) + digits(idle) + 4)
 		}
 	}
 	return nil

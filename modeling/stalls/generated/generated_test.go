@@ -40,7 +40,7 @@ func TestDigestsKeepToTheirBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, shape := range []generated.Shape{{Name: "plain", Kernels: 8, Instructions: 3000}, {Name: "inlined", Kernels: 8, Instructions: 3000, Inlined: true}} {
+	for _, shape := range []generated.Shape{{Name: "plain", Kernels: 8, Instructions: 3000}, {Name: "inlined", Kernels: 8, Instructions: 3000, Depth: 2}} {
 		shape.Bytes, shape.Seed = 40e6, 3
 		store := filepath.Join(t.TempDir(), "store.db")
 		truth, err := generated.Generate(t.Context(), store, shape)
