@@ -29,7 +29,7 @@ type Choice struct {
 	Backend compute.Backend // what GoMLX's functions take
 	Engine  string          // "xla" or "go"
 	Plugin  string          // absolute path of the PJRT plugin, for XLA
-	Why     string          // one line for the user, "XLA with the PJRT plugin /.../pjrt_c_api_cpu_plugin.so"
+	Why     string          // one line for the user, "XLA with the PJRT plugin /.../pjrt_c_api_cpu_plugin.so (PJRT C API 0.115)"
 	// Notice is set when the choice is second best: what is missing and how to
 	// get it. It is meant to be shown once.
 	Notice string
@@ -42,6 +42,9 @@ type Engine struct {
 	Open func(config string) (compute.Backend, error)
 	// NeedsPlugin says that config must begin with the path of a PJRT plugin.
 	NeedsPlugin bool
+	// Version says which version of an interface an opened plugin speaks; nil
+	// where that is no question.
+	Version func(plugin string) string
 }
 
 var (
@@ -147,6 +150,9 @@ func Open(config string) (*Choice, error) {
 	c.Why = "GoMLX's Go backend"
 	if plugin != "" {
 		c.Why = "XLA with the PJRT plugin " + plugin
+		if engine.Version != nil {
+			c.Why += " (" + engine.Version(plugin) + ")"
+		}
 	}
 	opened[key] = c
 	return c, nil

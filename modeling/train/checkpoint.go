@@ -180,7 +180,7 @@ func ReadFile(path string) (tensors State, text string, err error) {
 	sum.Write(bare)
 	sum.Write(data)
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
-		return nil, "", fmt.Errorf("it is damaged: its checksum is %.12s..., want %.12s...", got, want)
+		return nil, "", fmt.Errorf("it is damaged: its checksum begins with %.12s, want %.12s", got, want)
 	}
 	for name, r := range raw {
 		if name == metadata {

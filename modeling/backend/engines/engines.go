@@ -31,7 +31,7 @@ func init() {
 		_ = os.Setenv(xla.NoAutoInstallEnv, "1")
 	}
 	backend.Register("go", backend.Engine{Open: openGo})
-	backend.Register("xla", backend.Engine{Open: loadXLA, NeedsPlugin: true})
+	backend.Register("xla", backend.Engine{Open: loadXLA, NeedsPlugin: true, Version: version})
 	// compute.New, which GoMLX's own examples use, takes GoMLX's defaults: the
 	// Go backend that can hang. Give both names our settings.
 	compute.Register("go", openGo)
@@ -74,6 +74,9 @@ func loadXLA(config string) (compute.Backend, error) {
 	if err := whole(parts[0]); err != nil {
 		return nil, err
 	}
+	if err := speaks(parts[0]); err != nil {
+		return nil, err
+	}
 	options := pjrt.NamedValuesMap{}
 	var rest []string
 	for _, p := range parts {
@@ -96,6 +99,41 @@ func loadXLA(config string) (compute.Backend, error) {
 		return nil, err // a nil *xla.Backend would be no nil compute.Backend
 	}
 	return b, nil
+}
+
+// The C API that go-xla is compiled against, and the oldest that is taken.
+// XLA keeps the API compatible within a major version and adds functions at its
+// end, so that a newer plugin has more than go-xla asks for; one that is much
+// older lacks some that go-xla calls without looking, which ends the process.
+const (
+	apiMajor    = 0
+	apiMinor    = 104 // PJRT_API_MINOR in go-xla 0.4.1's pjrt_c_api.h
+	apiMinorMin = 81  // of the oldest CPU plugin that is published as a wheel
+)
+
+// speaks checks that a plugin's C API is one that go-xla can call, before a
+// client is made of it.
+func speaks(plugin string) error {
+	p, err := pjrt.GetPlugin(plugin)
+	if err != nil {
+		return err
+	}
+	major, minor := p.Version()
+	if major != apiMajor || minor < apiMinorMin {
+		return fmt.Errorf("%s speaks PJRT C API %d.%d, and this program %d.%d (%d.%d and later will do): `rooflab xla install` gets one that fits",
+			plugin, major, minor, apiMajor, apiMinor, apiMajor, apiMinorMin)
+	}
+	return nil
+}
+
+// version is a plugin's C API, for the user.
+func version(plugin string) string {
+	p, err := pjrt.GetPlugin(plugin)
+	if err != nil {
+		return ""
+	}
+	major, minor := p.Version()
+	return fmt.Sprintf("PJRT C API %d.%d", major, minor)
 }
 
 // whole checks that an ELF library has all that its headers promise.

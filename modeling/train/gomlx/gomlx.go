@@ -319,12 +319,12 @@ func tensorsOf(arrays []train.Array) ([]*tensors.Tensor, error) {
 // caught turns panics, by which GoMLX reports errors in graphs, into errors.
 func caught(err *error) {
 	if r := recover(); r != nil {
-		*err = clear(fmt.Errorf("GoMLX: %v", r))
+		*err = memory(fmt.Errorf("GoMLX: %v", r))
 	}
 }
 
-// clear marks errors that are a lack of memory.
-func clear(err error) error {
+// memory marks errors that are a lack of memory.
+func memory(err error) error {
 	s := err.Error()
 	for _, sign := range []string{"RESOURCE_EXHAUSTED", "Resource exhausted", "Out of memory", "out of memory", "CUDA_ERROR_OUT_OF_MEMORY"} {
 		if strings.Contains(s, sign) {
@@ -340,7 +340,7 @@ func shapesOf(err error, b train.Batch) error {
 	for _, a := range b.Inputs {
 		dims = append(dims, fmt.Sprint(a.Dims))
 	}
-	return fmt.Errorf("a batch with inputs of dimensions %s: %w", strings.Join(dims, ", "), clear(fmt.Errorf("GoMLX: %w", err)))
+	return fmt.Errorf("a batch with inputs of dimensions %s: %w", strings.Join(dims, ", "), memory(fmt.Errorf("GoMLX: %w", err)))
 }
 
 // About implements train.Stepper.

@@ -47,7 +47,7 @@ func (n *Network) Prepare(b train.Batch) (err error) {
 		slots(n.store, v)
 	}
 	if err := n.initialize(); err != nil {
-		return clear(err)
+		return memory(err)
 	}
 	n.built, n.labels = true, len(b.Labels)
 	for _, v := range learnt {
