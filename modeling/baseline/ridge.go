@@ -16,12 +16,14 @@ const (
 	kindMedian     = "median"
 	kindRidge      = "ridge regression"
 	kindNeighbours = "nearest neighbours"
+	kindCorrection = "corrected"
 )
 
 func init() {
 	predict.Register(kindMedian, decode[medianModel])
 	predict.Register(kindRidge, decode[ridgeModel])
 	predict.Register(kindNeighbours, decode[neighboursModel])
+	predict.Register(kindCorrection, decodeCorrection)
 }
 
 // decode reads a model and lets it check itself.

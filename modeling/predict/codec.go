@@ -46,7 +46,6 @@ type file struct {
 }
 
 type body struct {
-	Kind     string          `json:"kind"`
 	Model    json.RawMessage `json:"model"`
 	Scores   []float64       `json:"scores"`
 	Groups   []string        `json:"groups"`
@@ -59,18 +58,11 @@ type body struct {
 // kind is registered. What Load reads predicts the same, bit by bit.
 func Save(w io.Writer, f *Fitted) error {
 	kind := f.Model.Describe().Kind
-	mu.Lock()
-	_, known := codecs[kind]
-	mu.Unlock()
-	m, ok := f.Model.(json.Marshaler)
-	if !ok || !known {
-		return fmt.Errorf("saving a predictor: models of the kind %q cannot be written: the package must register it and give its model MarshalJSON", kind)
-	}
-	model, err := m.MarshalJSON()
+	model, err := Encode(f.Model)
 	if err != nil {
-		return fmt.Errorf("saving a predictor of the kind %q: %w", kind, err)
+		return fmt.Errorf("saving a predictor: %w", err)
 	}
-	b, err := json.Marshal(body{kind, model, f.scores, f.groups, f.interval, f.data, f.warnings})
+	b, err := json.Marshal(body{model, f.scores, f.groups, f.interval, f.data, f.warnings})
 	if err != nil {
 		return fmt.Errorf("saving a predictor of the kind %q: %w", kind, err)
 	}
@@ -113,20 +105,56 @@ func Load(r io.Reader) (*Fitted, error) {
 	if len(b.Scores) != len(b.Groups) || slices.ContainsFunc(b.Scores, func(s float64) bool { return !(s >= 0) || math.IsInf(s, 0) }) {
 		return nil, errors.New("loading a predictor: the scores of its intervals are not whole")
 	}
+	model, err := Decode(b.Model)
+	if err != nil {
+		return nil, fmt.Errorf("loading a predictor: %w", err)
+	}
+	return &Fitted{Model: model, scores: b.Scores, groups: b.Groups, interval: b.Interval, data: b.Data, warnings: b.Warnings}, nil
+}
+
+// kinded is a Model as it is written.
+type kinded struct {
+	Kind  string          `json:"kind"`
+	Model json.RawMessage `json:"model"`
+}
+
+// Encode writes a Model, for Models that are made of others.
+func Encode(m Model) (json.RawMessage, error) {
+	kind := m.Describe().Kind
 	mu.Lock()
-	decode, ok := codecs[b.Kind]
+	_, known := codecs[kind]
+	mu.Unlock()
+	j, ok := m.(json.Marshaler)
+	if !ok || !known {
+		return nil, fmt.Errorf("models of the kind %q cannot be written: the package must register it and give its model MarshalJSON", kind)
+	}
+	raw, err := j.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("writing a model of the kind %q: %w", kind, err)
+	}
+	return json.Marshal(kinded{kind, raw})
+}
+
+// Decode reads what Encode wrote.
+func Decode(raw json.RawMessage) (Model, error) {
+	var k kinded
+	if err := json.Unmarshal(raw, &k); err != nil {
+		return nil, fmt.Errorf("reading a model: %w", err)
+	}
+	mu.Lock()
+	decode, ok := codecs[k.Kind]
 	var kinds []string
-	for k := range codecs {
-		kinds = append(kinds, k)
+	for name := range codecs {
+		kinds = append(kinds, name)
 	}
 	mu.Unlock()
 	if !ok {
 		slices.Sort(kinds)
-		return nil, fmt.Errorf("loading a predictor: its kind %q is not known, only %q: import the package that fits it", b.Kind, strings.Join(kinds, ", "))
+		return nil, fmt.Errorf("the kind of model %q is not known, only %s: import the package that fits it", k.Kind, strings.Join(kinds, ", "))
 	}
-	model, err := decode(b.Model)
+	m, err := decode(k.Model)
 	if err != nil {
-		return nil, fmt.Errorf("loading a predictor of the kind %q: %w", b.Kind, err)
+		return nil, fmt.Errorf("reading a model of the kind %q: %w", k.Kind, err)
 	}
-	return &Fitted{Model: model, scores: b.Scores, groups: b.Groups, interval: b.Interval, data: b.Data, warnings: b.Warnings}, nil
+	return m, nil
 }

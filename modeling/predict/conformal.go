@@ -53,7 +53,8 @@ func HalfWidth(scores []float64, groups []string, level float64) float64 {
 type Conformal struct {
 	Learner Learner
 	// Fraction of the rows, in whole groups, that are held out for intervals,
-	// 0.2 by default. The model never sees them (split conformal).
+	// 0.2 by default. The model never sees them (split conformal). Negative
+	// holds out none: intervals are then unbounded.
 	Fraction float64
 	// Folds, if not 0, holds out each of so many folds of the groups once, and
 	// then fits the model on all rows: it loses no rows and takes Folds+1 fits.
@@ -79,6 +80,14 @@ func (c Conformal) Fit(ctx context.Context, e *Examples, seed uint64) (Predictor
 	}
 	if c.Folds != 0 {
 		return c.crossFit(ctx, e, seed)
+	}
+	if c.Fraction < 0 {
+		model, err := c.Learner.Fit(ctx, e, seed)
+		if err != nil {
+			return nil, err
+		}
+		f := &Fitted{Model: model, data: e.Hash(), interval: "unbounded: no groups were held out for them"}
+		return f, nil
 	}
 	fraction := c.Fraction
 	if fraction == 0 {
@@ -186,7 +195,10 @@ func (f *Fitted) Predict(ctx context.Context, e *Examples, level float64) ([]Pre
 	if err != nil {
 		return nil, fmt.Errorf("predicting: %w", err)
 	}
-	half := HalfWidth(f.scores, f.groups, level)
+	half := math.Inf(1)
+	if len(f.scores) > 0 {
+		half = HalfWidth(f.scores, f.groups, level)
+	}
 	out := make([]Prediction, len(logs))
 	for i, t := range logs {
 		out[i] = Prediction{math.Exp(t), math.Exp(t - half*below[i]), math.Exp(t + half*above[i])}
