@@ -119,7 +119,7 @@ func (t *origin) with(ks []*Kernel) string {
 		ends AS NOT MATERIALIZED (SELECT run_id, region_id, isa, "offset", max(depth * %[2]d + id) %% %[2]d AS deepest, %[2]d - 1 - min(depth * %[2]d + %[2]d - 1 - id) %% %[2]d AS outermost
 			FROM body WHERE "offset" IS NOT NULL AND isa <> 'source' GROUP BY ALL),
 		chain AS NOT MATERIALIZED (SELECT b.id, b.depth, coalesce(e.deepest, b.id) AS deepest, coalesce(e.outermost, b.id) AS outermost FROM body b
-			LEFT JOIN ends e ON e.run_id = b.run_id AND e.region_id = b.region_id AND e.isa = b.isa AND e."offset" = b."offset" AND b.isa <> 'source')`, scope, int64(1)<<40)
+			LEFT JOIN ends e ON e.run_id = b.run_id AND e.region_id = b.region_id AND e.isa = b.isa AND e."offset" = CASE WHEN b.isa <> 'source' THEN b."offset" END)`, scope, int64(1)<<40)
 	way, join := "0", ""
 	with += `, depths AS NOT MATERIALIZED (SELECT u.unit, p.launch_id AS launch, max(h.depth) AS depth
 		FROM pc_sample p JOIN u ON u.launch = p.launch_id JOIN chain h ON h.id = p.code_id AND h.deepest <> h.outermost WHERE ` + filter + ` GROUP BY u.unit, p.launch_id)`

@@ -92,6 +92,7 @@ type origin struct {
 	opt     Options
 	u       string   // the query of the table u: launches with the number of their unit
 	where   []string // conditions of samples that count
+	spelled []string // the store's names of reasons, sorted
 	issued  []string // spellings of "selected"
 	skip    []string // reasons whose rows are the not-issued part of others
 	chains  bool     // there is code that is inlined into other code
@@ -189,7 +190,8 @@ func (r *reader) kernels(a *Analysis) error {
 // well, and which are none of a stall.
 func (r *reader) reasons(known map[string]bool) {
 	var skip []string
-	for _, reason := range slices.Sorted(maps.Keys(known)) {
+	r.spelled = slices.Sorted(maps.Keys(known))
+	for _, reason := range r.spelled {
 		// "x (not issued)" is a part of x where x is there as well.
 		if notIssuedOnly(reason) {
 			for other := range known {
