@@ -1,0 +1,390 @@
+package kernelcost
+
+import "github.com/rooflab/rooflab/modeling/kernelcost/csource"
+
+// head is a state's weights without its variables.
+func (s *state) head() *state {
+	return &state{w: append([]float64(nil), s.w...), sum: s.sum, level: s.level, loops: s.loops, moved: s.moved}
+}
+
+// branch evaluates a condition and splits the state: t is where it holds, f
+// where not; nil where that cannot be. One of them may be s itself.
+func (r *run) branch(s *state, cond csource.Expr) (t, f *state, held truths) {
+	if r.over {
+		return s, nil, nil
+	}
+	switch e := cond.(type) {
+	case *csource.Binary:
+		if e.Op != "&&" && e.Op != "||" {
+			break
+		}
+		before := s.head()
+		t1, f1, h1 := r.branch(s, e.X)
+		on, off := t1, f1
+		if e.Op == "||" {
+			on, off = f1, t1
+		}
+		if on == nil { // decided by the first half
+			return t1, f1, h1
+		}
+		t2, f2, h2 := r.branch(on, e.Y)
+		if e.Op == "&&" {
+			t, f = t2, r.either(before, off, f2)
+		} else {
+			t, f = r.either(before, off, t2), f2
+		}
+		return t, f, both(h1, h2, e.Op == "&&", off == nil, t2, f2, r.lanes)
+	case *csource.Unary:
+		if e.Op == "!" {
+			t, f, held = r.branch(s, e.X)
+			for l, h := range held {
+				if h >= 0 {
+					held[l] = 1 - h
+				}
+			}
+			return f, t, held
+		}
+	}
+	v := r.eval(s, cond)
+	return r.split(s, cond, v)
+}
+
+// either joins two ways to the same side of a condition.
+func (r *run) either(before, a, b *state) *state {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return r.join(before, a, b, nil)
+}
+
+// both are the truths of x && y, or of x || y.
+func both(x, y truths, and, sole bool, t2, f2 *state, lanes int) truths {
+	if y == nil { // the second half is decided
+		if sole {
+			return nil
+		}
+		y = make(truths, lanes)
+		if t2 != nil {
+			for l := range y {
+				y[l] = 1
+			}
+		}
+	}
+	if x == nil {
+		return y
+	}
+	out := make(truths, lanes)
+	short := int8(1)
+	if and {
+		short = 0
+	}
+	for l := range out {
+		switch {
+		case x[l] == short || y[l] == short:
+			out[l] = short
+		case x[l] == 1-short:
+			out[l] = y[l]
+		default:
+			out[l] = -1
+		}
+	}
+	return out
+}
+
+// split divides the state by the truth of v, the value of cond.
+func (r *run) split(s *state, cond csource.Expr, v *value) (t, f *state, held truths) {
+	at := cond.At()
+	if v.has {
+		r.count(s, at, BranchAll, 1)
+		if v.number != 0 {
+			return s, nil, nil
+		}
+		return nil, s, nil
+	}
+	if (v.isInt() || v.t.Class == csource.Unknown) && v.obj == nil {
+		if v.k == uniform && v.form == nil || !v.in.empty() && (v.in.lo > 0 || v.in.hi < 0 || v.in == point(0)) {
+			r.count(s, at, BranchAll, 1)
+			if v.k == uniform && v.u != 0 || v.k != uniform && (v.in.lo > 0 || v.in.hi < 0) {
+				return s, nil, nil
+			}
+			return nil, s, nil
+		}
+	}
+	held = make(truths, r.lanes)
+	sum, hit := 0.0, 0.0
+	differ := false
+	for l := range held {
+		n, ok := v.lane(l)
+		switch {
+		case !ok:
+			held[l] = -1
+		case n != 0:
+			held[l] = 1
+			hit += s.w[l]
+		}
+		sum += s.w[l]
+		if l > 0 && l < r.warp && held[l] != held[0] {
+			differ = true
+		}
+	}
+	p, lv := r.assume.Taken, assumed
+	kind := BranchByData
+	if v.k != unknown {
+		kind = BranchAll
+		if v.form != nil && r.byItem(v.form) || v.form == nil && differ {
+			kind = BranchByID
+		}
+		p, lv = 0, sampled
+		if sum > 0 {
+			p = hit / sum
+		}
+		if r.complete() && v.k == varying && !s.moved && s.loops == 0 {
+			lv = exact
+		} else if v.form != nil {
+			if q, all, ok := r.g.share(v.form, &s.in); ok {
+				p = q
+				if all {
+					lv = exact
+				}
+			}
+		}
+	}
+	r.count(s, at, kind, 1)
+	t, f = s, s.clone()
+	t.part(p, sum, hit, held, 1)
+	f.part(1-p, sum, sum-hit, held, 0)
+	t.level, f.level = max(t.level, lv), max(f.level, lv)
+	r.suppose(t, cond, true)
+	r.suppose(f, cond, false)
+	return t, f, held
+}
+
+// complete tells whether the sample is all work-items.
+func (r *run) complete() bool { return int64(r.lanes) == r.g.items }
+
+// byItem tells whether a form differs within a work-group.
+func (r *run) byItem(f *form) bool {
+	by := false
+	f.walk(func(p *form) { by = by || p.k[0] != 0 || p.k[1] != 0 || p.k[2] != 0 })
+	return by
+}
+
+// part keeps of a state the lanes whose truth is side, so that they stand for
+// the share p of all. Without such a lane all others stand for it.
+func (s *state) part(p, sum, hit float64, held truths, side int8) {
+	if held[0] == -1 || hit <= 0 {
+		s.moved = s.moved || held[0] != -1
+		s.scale(p)
+		return
+	}
+	by := 1.0
+	if sum > 0 {
+		by = p * sum / hit
+	}
+	for l := range s.w {
+		if held[l] == side {
+			s.w[l] *= by
+		} else {
+			s.w[l] = 0
+		}
+	}
+	s.total()
+}
+
+// suppose narrows what is known in s by a condition that holds, or does not.
+func (r *run) suppose(s *state, cond csource.Expr, holds bool) {
+	if r.over {
+		return
+	}
+	e, ok := cond.(*csource.Binary)
+	if !ok {
+		if u, ok := cond.(*csource.Unary); ok && u.Op == "!" {
+			r.suppose(s, u.X, !holds)
+		} else if !holds {
+			r.narrow(s, cond, point(0), 0)
+		}
+		return
+	}
+	op := e.Op
+	switch op {
+	case "&&", "||":
+		if (op == "&&") == holds {
+			r.suppose(s, e.X, holds)
+			r.suppose(s, e.Y, holds)
+		}
+		return
+	case "<", ">", "<=", ">=", "==", "!=":
+	default:
+		return
+	}
+	if !holds {
+		op = map[string]string{"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}[op]
+	}
+	a, b := r.silent(s, e.X), r.silent(s, e.Y)
+	if !a.isInt() || !b.isInt() {
+		return
+	}
+	if usual(a.t, b.t).Unsigned && (a.in.lo < 0 || b.in.lo < 0) {
+		// Unsigned x < n says 0 <= x too.
+		switch {
+		case (op == "<" || op == "<=") && b.in.lo >= 0:
+			r.narrow(s, e.X, interval{0, b.in.hi}, 0)
+		case (op == ">" || op == ">=") && a.in.lo >= 0:
+			r.narrow(s, e.Y, interval{0, a.in.hi}, 0)
+		}
+		if usual(a.t, b.t).Bytes < 8 {
+			return
+		}
+	}
+	switch op {
+	case "<":
+		r.narrow(s, e.X, interval{-inf, b.in.hi - 1}, 0)
+		r.narrow(s, e.Y, interval{a.in.lo + 1, inf}, 0)
+	case "<=":
+		r.narrow(s, e.X, interval{-inf, b.in.hi}, 0)
+		r.narrow(s, e.Y, interval{a.in.lo, inf}, 0)
+	case ">":
+		r.narrow(s, e.X, interval{b.in.lo + 1, inf}, 0)
+		r.narrow(s, e.Y, interval{-inf, a.in.hi - 1}, 0)
+	case ">=":
+		r.narrow(s, e.X, interval{b.in.lo, inf}, 0)
+		r.narrow(s, e.Y, interval{-inf, a.in.hi}, 0)
+	case "==":
+		r.narrow(s, e.X, b.in, 0)
+		r.narrow(s, e.Y, a.in, 0)
+	case "!=":
+		if b.in.single() {
+			r.exclude(s, e.X, a.in, b.in.lo)
+		} else if a.in.single() {
+			r.exclude(s, e.Y, b.in, a.in.lo)
+		}
+	}
+}
+
+func (r *run) exclude(s *state, e csource.Expr, in interval, n int64) {
+	if in.lo == n {
+		in.lo++
+	} else if in.hi == n {
+		in.hi--
+	}
+	r.narrow(s, e, in, 0)
+}
+
+// silent is the value of an expression without counting or storing.
+func (r *run) silent(s *state, e csource.Expr) *value {
+	r.quiet++
+	defer func() { r.quiet-- }()
+	switch e.(type) {
+	case *csource.Ident, *csource.IntLit, *csource.Binary, *csource.Unary, *csource.Cast, *csource.Call, *csource.Member, *csource.Index:
+		return r.eval(s, e)
+	}
+	return anything(tInt, true)
+}
+
+// narrow limits the values of e to a range, and by it those of its operands.
+func (r *run) narrow(s *state, e csource.Expr, to interval, depth int) {
+	if depth > 12 || to == all {
+		return
+	}
+	v := r.silent(s, e)
+	if !v.isInt() {
+		return
+	}
+	m := v.in.meet(to)
+	if m.empty() {
+		s.dead = true
+		return
+	}
+	if m == v.in {
+		return
+	}
+	if v.form != nil && v.form.affine() {
+		r.narrowAxis(s, v.form, m)
+	}
+	switch e := e.(type) {
+	case *csource.Ident:
+		if e.Slot >= 0 && r.quiet == 0 {
+			if old := r.get(s, e.Slot); old.isInt() {
+				c := *old
+				c.in = m
+				i := r.slot(e.Slot)
+				if i < len(s.vars) {
+					s.vars[i] = &c
+				}
+			}
+		}
+	case *csource.Cast:
+		if e.Type.Class == csource.Integer {
+			x := r.silent(s, e.X)
+			w := rangeOf(e.Type)
+			if x.isInt() && x.in.lo >= w.lo && x.in.hi <= w.hi {
+				r.narrow(s, e.X, m, depth+1)
+			}
+		}
+	case *csource.Unary:
+		if e.Op == "-" {
+			r.narrow(s, e.X, m.neg(), depth+1)
+		}
+	case *csource.Binary:
+		a, b := r.silent(s, e.X), r.silent(s, e.Y)
+		if !a.isInt() || !b.isInt() {
+			return
+		}
+		switch e.Op {
+		case "+":
+			r.narrow(s, e.X, m.sub(b.in), depth+1)
+			r.narrow(s, e.Y, m.sub(a.in), depth+1)
+		case "-":
+			if v.t.Unsigned { // may have wrapped
+				return
+			}
+			r.narrow(s, e.X, m.add(b.in), depth+1)
+			r.narrow(s, e.Y, a.in.sub(m), depth+1)
+		case "*":
+			if b.in.single() && b.in.lo > 0 {
+				r.narrow(s, e.X, interval{ceilDiv(m.lo, b.in.lo), floorDiv(m.hi, b.in.lo)}, depth+1)
+			} else if a.in.single() && a.in.lo > 0 {
+				r.narrow(s, e.Y, interval{ceilDiv(m.lo, a.in.lo), floorDiv(m.hi, a.in.lo)}, depth+1)
+			}
+		case "/":
+			if c := b.in.lo; b.in.single() && c > 0 && a.in.lo >= 0 && m.lo >= 0 {
+				r.narrow(s, e.X, interval{mulSat(m.lo, c), addSat(mulSat(m.hi, c), c-1)}, depth+1)
+			}
+		}
+	}
+}
+
+// narrowAxis limits the axis that a form depends on, if it is one alone.
+func (r *run) narrowAxis(s *state, f *form, m interval) {
+	list, n, ok := r.g.axesOf(f)
+	if !ok || n != 1 {
+		return
+	}
+	k := f.coefficient(list[0])
+	at := [symbols]int64{}
+	r.g.put(&at, list[0], 0)
+	c, _ := f.eval(&at)
+	lo, hi := addSat(m.lo, -c), addSat(m.hi, -c)
+	if k < 0 {
+		lo, hi, k = -hi, -lo, -k
+	}
+	x := &s.in.axis[list[0]]
+	if n := x.meet(interval{ceilDiv(lo, k), floorDiv(hi, k)}); !n.empty() {
+		*x = n
+	} else {
+		s.dead = true
+	}
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }

@@ -1,0 +1,3 @@
+package kernelcost
+
+func (c *Cost) summary() string { return c.Kernel }

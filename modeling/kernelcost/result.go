@@ -1,0 +1,221 @@
+package kernelcost
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rooflab/rooflab/modeling/kernelcost/csource"
+)
+
+// Cost is what a launch executes, by estimate.
+type Cost struct {
+	Kernel  string
+	Items   float64 // work-items
+	Groups  float64
+	Group   [3]int64
+	Total   Counts // of all work-items
+	Sampled Counts // of Total: means over sampled work-items or iterations
+	Assumed Counts // of Total: what rests on an assumption about data
+	Lines   []Line // lines that execute something, in the order of the text
+	Sites   []Site // places that access memory, private arrays aside
+	Buffers []Buffer
+	Local   int64   // bytes of local memory per work-group
+	Private int64   // bytes of arrays per work-item
+	Depth   float64 // operations on the longest chain of dependent ones in a work-item, loads counting as one
+	Loads   float64 // loads on the longest chain of loads that lead to addresses or values
+	Notes   []string
+	Cut     bool // the analysis ran into its limit of steps
+}
+
+// Line is what one line of the source executes.
+type Line struct {
+	Number                  int
+	Total, Sampled, Assumed Counts
+}
+
+// Certainty is how sure a number is.
+type Certainty string
+
+const (
+	Exact      Certainty = "exact"
+	BySample   Certainty = "sampled"
+	ByAssuming Certainty = "assumed"
+)
+
+// Site is a place that accesses memory.
+type Site struct {
+	Line      int
+	Buffer    string
+	Space     csource.Space
+	Operation string // load, store, update
+	Bytes     int    // of one access
+	Count     float64
+	Certainty Certainty
+	Pattern   Pattern // of neighbouring work-items
+	Stride    int64   // bytes between neighbours where the pattern has one
+	Sectors   float64 // of 32 bytes, touched at once by up to 32 neighbours, mean
+	Conflicts float64 // ways of bank conflicts in local memory, mean, 1 for none
+}
+
+// Buffer is an array that a launch accesses.
+type Buffer struct {
+	Name      string
+	Space     csource.Space
+	Argument  bool
+	Element   string
+	Size      int // bytes of an element
+	Reads     bool
+	Writes    bool
+	Known     bool  // Bytes is enough for all accesses
+	Bytes     int64 // least size without an access out of bounds, where known
+	Tight     bool  // some work-item of the sample reaches the last byte
+	Footprint int64 // bytes between the least and the greatest access
+	Why       string
+}
+
+// Elements is Bytes in elements, rounded up.
+func (b Buffer) Elements() int64 {
+	n := int64(max(b.Size, 1))
+	return (b.Bytes + n - 1) / n
+}
+
+// Intensity is floating-point operations per byte that work-items ask of
+// global memory; NaN where nothing is asked.
+func (c *Cost) Intensity() float64 {
+	b := c.Total.GlobalBytes()
+	if b == 0 {
+		return math.NaN()
+	}
+	return c.Total.Flops() / b
+}
+
+// Footprint is the bytes of all buffers that are accessed, known ones, and
+// whether all are known.
+func (c *Cost) Footprint() (bytes float64, known bool) {
+	known = true
+	for _, b := range c.Buffers {
+		if !b.Argument || b.Space == csource.Local || !b.Reads && !b.Writes {
+			continue
+		}
+		known = known && b.Known
+		bytes += float64(b.Footprint)
+	}
+	return bytes, known
+}
+
+// AssumedShare is the part of the operations and accesses that rests on
+// assumptions, 0 to 1.
+func (c *Cost) AssumedShare() float64 { return share(&c.Assumed, &c.Total) }
+
+// SampledShare is the part that is a mean over sampled work-items or iterations.
+func (c *Cost) SampledShare() float64 { return share(&c.Sampled, &c.Total) }
+
+func share(a, all *Counts) float64 {
+	x, y := work(a), work(all)
+	if y == 0 {
+		return 0
+	}
+	return x / y
+}
+
+// work is all operations and accesses alike.
+func work(c *Counts) float64 {
+	n := 0.0
+	for k := range IntAdd {
+		if k%perPrecision != Fusable {
+			n += c[k]
+		}
+	}
+	return n + c.Ints() + c[Convert] + c.Branches() + c.Accesses() + c[LocalLoad] + c[LocalStore] + c[LocalAtomic] + c[PrivateLoad] + c[PrivateStore] + c[Barrier] + c[UnknownCall]
+}
+
+func (r *run) result(fn *csource.Function) *Cost {
+	g := r.g
+	c := &Cost{Kernel: fn.Name, Items: float64(g.items), Group: g.local, Local: r.locals, Private: r.private, Depth: r.depth, Loads: r.chain, Notes: r.notes, Cut: r.over}
+	c.Groups = float64(g.groups[0]) * float64(g.groups[1]) * float64(g.groups[2])
+	for i, t := range r.tally {
+		if t == nil {
+			continue
+		}
+		l := Line{Number: i, Sampled: t[sampled], Assumed: t[assumed]}
+		for lv := range t {
+			l.Total.plus(&t[lv])
+		}
+		c.Total.plus(&l.Total)
+		c.Sampled.plus(&l.Sampled)
+		c.Assumed.plus(&l.Assumed)
+		c.Lines = append(c.Lines, l)
+	}
+	for _, key := range r.order {
+		c.Sites = append(c.Sites, r.sites[key/3][key%3].result())
+	}
+	slices.SortStableFunc(c.Sites, func(a, b Site) int { return a.Line - b.Line })
+	for _, o := range r.objects {
+		c.Buffers = append(c.Buffers, o.result())
+	}
+	return c
+}
+
+func (s *site) result() Site {
+	out := Site{Line: int(s.line), Buffer: s.obj.name, Space: s.obj.space, Operation: [...]string{"load", "store", "update"}[s.op], Bytes: s.bytes, Certainty: Exact}
+	for lv, n := range s.count {
+		out.Count += n
+		if n > 0 {
+			out.Certainty = [...]Certainty{Exact, BySample, ByAssuming}[lv]
+		}
+	}
+	most := 0.0
+	for p, w := range s.weight {
+		if w > most {
+			most, out.Pattern = w, Pattern(p)
+		}
+	}
+	if out.Pattern == Unit || out.Pattern == Strided || out.Pattern == Transposed {
+		out.Stride = s.stride
+	}
+	if s.of > 0 {
+		out.Sectors, out.Conflicts = s.sectors/s.of, s.banks/s.of
+	}
+	return out
+}
+
+func (o *object) result() Buffer {
+	b := Buffer{Name: o.name, Space: o.space, Argument: o.param, Reads: o.reads, Writes: o.writes}
+	if o.elem != nil {
+		b.Element, b.Size = o.elem.Name, o.elem.Size()
+	}
+	switch {
+	case !o.reads && !o.writes:
+		b.Known = true
+	case o.open:
+		b.Why = o.why + ", line " + strconv.Itoa(int(o.line))
+	case !o.in.empty():
+		b.Known, b.Bytes = true, o.in.hi
+		b.Tight = o.seen[1] == o.in.hi
+	}
+	lo, hi := o.in.lo, o.in.hi
+	if o.bytes > 0 && o.open { // what is there at most
+		lo, hi = 0, o.bytes
+	}
+	if hi > lo {
+		b.Footprint = hi - lo
+	}
+	return b
+}
+
+// Buffer is a buffer by name.
+func (c *Cost) Buffer(name string) (Buffer, bool) {
+	for _, b := range c.Buffers {
+		if b.Name == name {
+			return b, true
+		}
+	}
+	return Buffer{}, false
+}
+
+// String is a short account.
+func (c *Cost) String() string {
+	return strings.TrimSpace(c.summary())
+}
