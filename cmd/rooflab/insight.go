@@ -66,6 +66,8 @@ Without another format the report is text for a terminal.`,
 	f.Int64Var(&opt.Against, "against", 0, "a run before, to compare with")
 	f.IntVar(&opt.Kernels, "kernels", 0, "how many kernels to look at, at most (5)")
 	f.StringSliceVar(&opt.Scale, "scale", nil, "parameters of runs over which growth is looked at")
+	f.StringVar(&opt.Device, "device", "", "a device of the built-in table, for ceilings that the profile does not give")
+	f.Int64Var(&opt.Ceilings, "ceilings", 0, "a run whose machine has ceilings, for those that the profile does not give")
 	f.BoolVar(&asJSON, "json", false, "write the report as JSON")
 	f.BoolVar(&asMarkdown, "markdown", false, "write the report as Markdown")
 	f.BoolVar(&asPrompt, "prompt", false, "write the report as text for a language model, within --tokens")

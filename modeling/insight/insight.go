@@ -43,7 +43,12 @@ type Options struct {
 	// Scale names parameters of runs (see scaling.Source) over which growth is
 	// looked at; none: those that are usual and vary in the store.
 	Scale []string
-	Seed  uint64 // of bootstraps
+	// Device names a device of the built-in table, and Ceilings a run whose
+	// machine has ceilings (of a probe, of collect machine): limits for what the
+	// profile itself does not give. Those of Ceilings come first.
+	Device   string
+	Ceilings int64
+	Seed     uint64 // of bootstraps and ensembles
 }
 
 // Report is what there is to say.
@@ -144,6 +149,7 @@ var analyses = []analysis{
 	{"roofline", rooflines},
 	{"stalls", stallsOf},
 	{"counters", counterRules},
+	{"explanation", explanations},
 	{"launches", launchRules},
 	{"balance", balance},
 	{"advice", advice},

@@ -51,7 +51,7 @@ func rooflines(ctx context.Context, sc *scope) (found, error) {
 		if err != nil {
 			return f, err
 		}
-		for _, r := range roofline.ByKernel(roofline.AnalyseAll(ls, roofline.Options{})) {
+		for _, r := range roofline.ByKernel(roofline.AnalyseAll(ls, sc.limits)) {
 			w := rooflineWriter{sc: sc, k: k, r: r, sampled: sampled, facts: facts(ls)}
 			items, err := w.items(ctx)
 			if err != nil {
@@ -73,7 +73,7 @@ func rooflines(ctx context.Context, sc *scope) (found, error) {
 		}
 	}
 	for _, why := range whys.texts {
-		f.missing = append(f.missing, Missing{What: whys.of[why] + ": " + why, Command: sc.collectRoofline()})
+		f.missing = append(f.missing, Missing{What: whys.of[why] + ": " + why + sc.nameLimits(), Command: sc.collectRoofline()})
 	}
 	for _, n := range notes.texts {
 		f.notes = append(f.notes, "Roofline of "+notes.of[n]+": "+n+".")
@@ -142,7 +142,7 @@ func (sc *scope) collectRoofline() string {
 // rooflineCounters are the run's counters that rooflines of launches are made of.
 func (sc *scope) rooflineCounters(ls []roofline.Launch) []string {
 	seen := map[string]bool{}
-	for _, r := range roofline.AnalyseAll(ls, roofline.Options{}) {
+	for _, r := range roofline.AnalyseAll(ls, sc.limits) {
 		w := rooflineWriter{sc: sc, r: r, facts: facts(ls)}
 		for _, q := range w.quantities() {
 			if f, err := w.formula(q); err == nil && q.OK {

@@ -106,9 +106,12 @@ func (w rooflineWriter) item(ctx context.Context, v roofline.Quantity, expressio
 		}
 	}
 	it.Sources, err = w.sc.counterRows(ctx, w.k, names)
-	if len(ceilings) > 0 {
-		it.Sources[0].Rows = append(it.Sources[0].Rows, w.ceilingRows(ctx)...)
+	if err != nil || len(ceilings) == 0 {
+		return it, err == nil, err
 	}
+	it.Sources[0].Rows = append(it.Sources[0].Rows, w.sc.ceilingRows(ctx, w.sc.machine)...)
+	more, err := w.sc.namedRows(ctx)
+	it.Sources = append(it.Sources, more...)
 	return it, err == nil, err
 }
 
@@ -140,14 +143,5 @@ func (w rooflineWriter) quantities() []roofline.Quantity {
 	for _, x := range w.r.Traffic {
 		out = append(out, x.Bytes, x.Ceiling)
 	}
-	return out
-}
-
-// ceilingRows are the machine's rows of ceilings.
-func (w rooflineWriter) ceilingRows(ctx context.Context) []Row {
-	var out []Row
-	// An error here would have been one of the roofline's before.
-	_ = each(ctx, w.sc.store, func(v []any) { out = append(out, Row{Table: "ceiling", Metric: v[0].(string)}) },
-		"SELECT DISTINCT level FROM ceiling WHERE machine_id = ? ORDER BY level", w.sc.machine)
 	return out
 }

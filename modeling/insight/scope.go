@@ -10,6 +10,7 @@ import (
 	"github.com/rooflab/rooflab/datasets"
 	"github.com/rooflab/rooflab/modeling/hot"
 	"github.com/rooflab/rooflab/modeling/observe"
+	"github.com/rooflab/rooflab/modeling/roofline"
 )
 
 // scope is what the analyses of one report look at: a run and the kernels of
@@ -28,9 +29,10 @@ type scope struct {
 	// instance is that of the metric of hot, where the tool writes it for one
 	// instance alone (perf script: samples of an event).
 	instance string
-	class    string    // SQL that holds for regions of the kind that hot compares
-	kernels  []*Kernel // the ones to look at, the most expensive first
-	named    bool      // the user named the kernel
+	class    string           // SQL that holds for regions of the kind that hot compares
+	kernels  []*Kernel        // the ones to look at, the most expensive first
+	named    bool             // the user named the kernel
+	limits   roofline.Options // the ceilings that the user named
 }
 
 // is reports whether the run's tool is one of some; names match from their

@@ -38,6 +38,13 @@ func newScope(ctx context.Context, s *datasets.Store, opt Options) (*scope, []st
 	if sc.run.Status != datasets.RunOK {
 		notes = append(notes, fmt.Sprintf("Run %d is %s: %s", id, sc.run.Status, cmp.Or(sc.run.Error, "no reason is given")))
 	}
+	note, err := sc.readLimits(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if note != "" {
+		notes = append(notes, note)
+	}
 	if opt.Kernel != "" {
 		err = sc.nameKernel(ctx)
 	} else {
@@ -66,20 +73,22 @@ func (sc *scope) read(ctx context.Context, id int64) (err error) {
 	return sc.costs(ctx)
 }
 
-// latestRun is the newest run, of those with a kernel where one is named.
+// latestRun is the newest run, of those with a kernel where one is named, else
+// of those that measured any region: a file that describes a machine, imported
+// last, is not what is asked about.
 func latestRun(ctx context.Context, s *datasets.Store, opt Options) (id, runs int64, err error) {
-	where, args := "status = 'ok'", []any{}
+	where, args := "status = 'ok' AND (id IN (SELECT run_id FROM counter) OR id IN (SELECT run_id FROM launch))", []any{}
 	if opt.Kernel != "" {
 		where = "id IN (SELECT run_id FROM region WHERE short = ? OR raw = ?)"
 		args = append(args, opt.Kernel, opt.Kernel)
 	}
 	err = each(ctx, s, func(v []any) {
 		id, _ = v[0].(int64)
-		if id == 0 {
-			id, _ = v[1].(int64)
+		for i := 1; id == 0 && i < 3; i++ {
+			id, _ = v[i].(int64)
 		}
-		runs, _ = v[2].(int64)
-	}, "SELECT max(id) FILTER (WHERE "+where+"), max(id), count(*) FROM run", args...)
+		runs, _ = v[3].(int64)
+	}, "SELECT max(id) FILTER (WHERE "+where+"), max(id) FILTER (WHERE status = 'ok'), max(id), count(*) FROM run", args...)
 	if err == nil && runs == 0 {
 		err = fmt.Errorf("the store has no runs: import a profile first (rooflab import --store %s FILE)", s.Path())
 	}
@@ -149,9 +158,15 @@ func (sc *scope) costs(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		if obs, err = sc.ofInstance(ctx); err != nil || len(obs) == 0 {
-			sc.cost = ""
-			return err // a run whose regions have no value: the analysis of hot kernels says so
+		sc.cost = ""
+		return nil // a run whose regions have no value: the analysis of hot kernels says so
+	}
+	if metric := cmp.Or(sc.cost, sc.time); metric != "" && !sc.run.inclusive {
+		if sc.instance, err = observe.Instance(ctx, sc.store, sc.run.ID, metric); err != nil {
+			return err
+		}
+		if sc.instance != "" {
+			sc.cost = metric
 		}
 	}
 	// hot takes times that are finite and not negative; a profile of differences has others.
@@ -170,28 +185,6 @@ func (sc *scope) costs(ctx context.Context) error {
 		sc.class = "kind = 'kernel'"
 	}
 	return nil
-}
-
-// ofInstance reads the run's metric of time where it has one instance and no
-// value as a whole.
-func (sc *scope) ofInstance(ctx context.Context) (obs []observe.Observation, err error) {
-	metric := sc.time
-	if sc.cost != "" {
-		metric = sc.cost
-	}
-	var instances []string
-	if err := each(ctx, sc.store, func(v []any) { instances = append(instances, v[0].(string)) },
-		"SELECT DISTINCT instance FROM counter WHERE run_id = ? AND metric = ? AND instance IS NOT NULL AND value IS NOT NULL LIMIT 2", sc.run.ID, metric); err != nil || len(instances) != 1 || sc.run.inclusive {
-		return nil, err
-	}
-	sc.instance, sc.cost, sc.class = instances[0], metric, "true"
-	err = each(ctx, sc.store, func(v []any) {
-		launch, _ := v[1].(int64)
-		o := observe.Observation{Row: observe.Row{Run: sc.run.ID, Region: v[0].(int64), Launch: launch, Metric: metric},
-			Kernel: v[3].(string), Kind: v[4].(string), Value: datasets.Some(v[2].(float64)), Launches: b2i(launch != 0)}
-		obs = append(obs, o)
-	}, sc.times(nil)+" SELECT o.region_id, o.launch_id, o.v, g.short, g.kind FROM o JOIN region g ON g.id = o.region_id ORDER BY 1, 2")
-	return obs, err
 }
 
 const (

@@ -122,7 +122,7 @@ func (r *Report) Markdown() string {
 	for _, s := range r.sections() {
 		fmt.Fprintf(&b, "\n## %s\n\n", s.title)
 		for _, i := range s.items {
-			fmt.Fprintf(&b, "- **%s** %s%s\n", i.ID, escapeMarkdown(i.Statement), escapeMarkdown(i.extra()))
+			fmt.Fprintf(&b, "- **%s** %s\n", i.ID, escapeMarkdown(i.Statement+i.extra()))
 			if i.Verdict == Problem {
 				if i.Meaning != "" {
 					b.WriteString("  " + escapeMarkdown(i.Meaning) + "\n")

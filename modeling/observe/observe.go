@@ -135,12 +135,37 @@ func ofKinds(obs []Observation, kinds []string) []Observation {
 	return slices.DeleteFunc(obs, func(o Observation) bool { return !keep(o) })
 }
 
+// Instance is the instance of a metric that stands for the whole: "" where the
+// tool writes values of the whole (or several instances, of which none does),
+// else the only one that there is. perf script counts the samples of an event so.
+func Instance(ctx context.Context, s *datasets.Store, run int64, metric string) (string, error) {
+	whole, instances := false, []string{}
+	err := each(ctx, s, func(v []any) {
+		name, ok := v[0].(string)
+		if whole = whole || !ok; ok {
+			instances = append(instances, name)
+		}
+	}, `SELECT DISTINCT instance FROM counter WHERE run_id = ? AND metric = ? AND value IS NOT NULL ORDER BY 1 NULLS FIRST LIMIT 2`, run, metric)
+	if err != nil || whole || len(instances) != 1 {
+		return "", err
+	}
+	return instances[0], nil
+}
+
 // counters reads values of launches, or those of a region as a whole, which
 // come first where a tool writes both.
 func counters(ctx context.Context, s *datasets.Store, run int64, metric string) ([]Observation, error) {
+	instance, err := Instance(ctx, s, run, metric)
+	if err != nil {
+		return nil, err
+	}
+	of, args := "IS NULL", []any{run, run, metric}
+	if instance != "" {
+		of, args = "= ?", append(args, instance)
+	}
 	var obs []Observation
 	whole, launched := map[int64]bool{}, map[int64]bool{}
-	err := each(ctx, s, func(v []any) {
+	err = each(ctx, s, func(v []any) {
 		o := Observation{Row: Row{run, integer(v[0]).V, integer(v[1]).V, metric}, Kind: text(v[2]), Kernel: text(v[3]),
 			Sequence: integer(v[4]), Rank: integer(v[5]), Unit: text(v[7]), Launches: 1}
 		o.Value.V, o.Value.Valid = v[6].(float64)
@@ -154,7 +179,7 @@ func counters(ctx context.Context, s *datasets.Store, run int64, metric string) 
 	}, `WITH n AS (SELECT region_id, count(*) AS n FROM launch WHERE run_id = ? GROUP BY region_id)
 		SELECT c.region_id, c.launch_id, g.kind, g.short, l.sequence, l.rank, c.value, c.unit, n.n
 		FROM counter c JOIN region g ON g.id = c.region_id LEFT JOIN launch l ON l.id = c.launch_id LEFT JOIN n ON n.region_id = g.id
-		WHERE c.run_id = ? AND c.metric = ? AND c.instance IS NULL ORDER BY l.sequence NULLS LAST, c.region_id, c.launch_id NULLS FIRST`, run, run, metric)
+		WHERE c.run_id = ? AND c.metric = ? AND c.instance `+of+` ORDER BY l.sequence NULLS LAST, c.region_id, c.launch_id NULLS FIRST`, args...)
 	if err != nil {
 		return nil, err
 	}

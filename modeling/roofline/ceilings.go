@@ -79,7 +79,11 @@ func of(rows []datasets.Ceiling, measured bool) Ceilings {
 		if r.Measured != measured || !(r.Value > 0) || math.IsInf(r.Value, 1) || fp32 && r.Level == "tf32.tensor" {
 			continue
 		}
-		c := Ceiling{Value: r.Value, From: kind + strings.TrimPrefix(strings.TrimPrefix(r.Source, "theoretical: "), "measured: ")}
+		source := strings.TrimPrefix(strings.TrimPrefix(r.Source, "theoretical: "), "measured: ")
+		if source == "" || source+": " == kind {
+			source = "no source is said"
+		}
+		c := Ceiling{Value: r.Value, From: kind + source}
 		if l, ok := levelNames[r.Level]; ok && c.Value > out.Bandwidth[l].Value {
 			out.Bandwidth[l] = c
 		}
@@ -116,6 +120,13 @@ func clockOf(s source) Quantity {
 		return c.clock()
 	}
 	return missing("the profile does not give the clock")
+}
+
+// CeilingsOf are the ceilings of a run's machine as the store has them, measured
+// ones before theoretical ones; none where there is no such machine or run.
+func CeilingsOf(ctx context.Context, s *datasets.Store, run int64) (Ceilings, error) {
+	of, _, err := machinesOf(ctx, s, datasets.Filter{Run: run})
+	return of[run], err
 }
 
 // machinesOf reads the ceilings and the architecture of each run's machine.

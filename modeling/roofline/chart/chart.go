@@ -274,24 +274,32 @@ func Kind(q roofline.Quantity) string {
 	return ""
 }
 
-// Provenance names the kinds of ceilings that are not the profile's: "given",
-// "measured and theoretical", "" where all are.
+// Provenance names the kinds of the ceilings that results are drawn with (of
+// DRAM, the levels and the precisions that they have points of), where they are
+// not all the profile's: "given", "of the profile and theoretical".
 func Provenance(rs []roofline.Result) string {
 	var kinds []string
 	see := func(q roofline.Quantity) {
-		if k := Kind(q); q.OK && k != "" && !slices.Contains(kinds, k) {
+		if k := Kind(q); q.OK && !slices.Contains(kinds, k) {
 			kinds = append(kinds, k)
 		}
 	}
 	for i := range rs {
 		for _, t := range rs[i].Traffic {
-			see(t.Ceiling)
+			if t.Level == roofline.DRAM || t.Bytes.OK {
+				see(t.Ceiling)
+			}
 		}
-		for _, w := range rs[i].Work {
-			see(w.Ceiling)
+		for _, p := range Precisions(rs[i]) {
+			see(rs[i].Work[p].Ceiling)
 		}
 	}
 	sort.Strings(kinds)
+	if len(kinds) > 0 && kinds[0] == "" {
+		if kinds = kinds[1:]; len(kinds) > 0 {
+			kinds = append([]string{"of the profile"}, kinds...)
+		}
+	}
 	if n := len(kinds); n > 1 {
 		return strings.Join(kinds[:n-1], ", ") + " and " + kinds[n-1]
 	}
