@@ -8,7 +8,7 @@ import (
 )
 
 func TestBenchDigestComparesWithBounds(t *testing.T) {
-	out, err := exec.Command(binary, "bench", "digest", "--samples", "5", "--json").Output()
+	out, err := exec.Command(binary, "bench", "digest", "--samples", "5", "--shape", "plain,deep", "--json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,6 +32,9 @@ func TestBenchDigestComparesWithBounds(t *testing.T) {
 	}
 	if memory != 2 || len(rep.Results) != 4 {
 		t.Errorf("%s", out)
+	}
+	if out, err := exec.Command(binary, "bench", "digest", "--shape", "round").CombinedOutput(); err == nil || !strings.Contains(string(out), "there are plain, kernels") {
+		t.Errorf("%v %s", err, out)
 	}
 	if out, err := exec.Command(binary, "bench", "digest", "--samples", "0").CombinedOutput(); err == nil || !strings.Contains(string(out), "must be 1 at least") {
 		t.Errorf("%v %s", err, out)

@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rooflab/rooflab/internal/bench"
 	"github.com/rooflab/rooflab/modeling/stalls/generated"
@@ -27,6 +29,8 @@ type digestRace struct {
 	Bytes    int64    // of each table of samples, as CSV
 	Rounds   int
 	Seed     uint64
+	Shapes   []generated.Shape
+	Within   time.Duration // no table is begun after it
 	Progress func(line string)
 }
 
@@ -39,14 +43,20 @@ func (r *digestRace) Run(ctx context.Context) (*bench.Report, error) {
 	}
 	defer os.RemoveAll(dir)
 	rep := &bench.Report{}
-	for _, shape := range []generated.Shape{
-		{Name: "8 kernels", Kernels: 8, Instructions: 3000},
-		{Name: "8 kernels with inlined code", Kernels: 8, Instructions: 3000, Depth: 2},
-	} {
+	began := time.Now()
+	var left []string
+	for i, shape := range r.Shapes {
+		if i > 0 && time.Since(began) > r.Within {
+			left = append(left, shape.Name)
+			continue
+		}
 		shape.Bytes, shape.Seed = r.Bytes, r.Seed
 		if err := r.shape(ctx, filepath.Join(dir, "store.db"), shape, rep); err != nil {
 			return nil, fmt.Errorf("%s: %w", shape.Name, err)
 		}
+	}
+	if len(left) > 0 {
+		rep.Notes = append(rep.Notes, fmt.Sprintf("not measured, since %v had passed: %s (--within, --shape)", r.Within, strings.Join(left, ", ")))
 	}
 	rep.Machine = bench.Machine()
 	rep.Notes = append(rep.Notes, "each digest is a process of its own; memory is its peak resident set (VmHWM), time is from opening the store to the text",
@@ -92,7 +102,7 @@ func (r *digestRace) shape(ctx context.Context, store string, shape generated.Sh
 		res.Target = 1
 		rep.Results = append(rep.Results, res)
 	}
-	rep.Notes = append(rep.Notes, fmt.Sprintf("%s: %d rows of %d launches in %.1f s (%v), %d bytes of digest", shape.Name, truth.Rows, truth.Launches, slices.Min(seconds), seconds, d.Bytes))
+	rep.Notes = append(rep.Notes, fmt.Sprintf("%s: %s; %d rows of %d launches in %.1f s (%v), %d bytes of digest", shape.Name, shape, truth.Rows, truth.Launches, slices.Min(seconds), seconds, d.Bytes))
 	return nil
 }
 

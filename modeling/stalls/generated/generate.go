@@ -25,7 +25,21 @@ type Shape struct {
 	Seed         uint64
 }
 
-// Shapes are those of profiles that people have.
+// String says what the profile is like.
+func (s Shape) String() string {
+	text := fmt.Sprintf("%d kernels of %d instructions", s.Kernels, s.Instructions)
+	for _, is := range []struct {
+		n    int
+		text string
+	}{{s.Depth, "a third inlined %d deep"}, {s.Files, "%d files each"}, {s.Sampled, "%d of them sampled in a launch"}, {s.Instances, "samples by %d multiprocessors"}} {
+		if is.n > 0 {
+			text += ", " + fmt.Sprintf(is.text, is.n)
+		}
+	}
+	return text
+}
+
+// Shapes are those of profiles that people have, the most common first.
 func Shapes() []Shape {
 	return []Shape{
 		{Name: "plain", Kernels: 8, Instructions: 3000},
@@ -104,7 +118,7 @@ func Generate(ctx context.Context, path string, shape Shape) (truth *Truth, err 
 	if err := g.all(); err != nil {
 		return nil, errors.Join(fmt.Errorf("generating PC samples: %w", err), im.Rollback())
 	}
-	if err := im.Commit(datasets.Artefact{Path: "generated", SHA256: fmt.Sprintf("%+v", shape), Kind: "generated", ParserVersion: 1}); err != nil {
+	if err := im.Commit(datasets.Artefact{Path: "generated", SHA256: fmt.Sprint(shape.Name, shape, shape.Bytes, shape.Seed), Kind: "generated", ParserVersion: 1}); err != nil {
 		return nil, err
 	}
 	return g.truth, nil
