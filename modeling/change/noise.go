@@ -125,6 +125,18 @@ func (n *Noise) modes(sorted []float64) {
 	}
 }
 
+// String is the noise as a line of text.
+func (n Noise) String() string {
+	out := fmt.Sprintf("%d repeats: median %.4g, median absolute deviation %.2g, coefficient of variation %.1f %%", n.N, n.Median, n.MAD, 100*n.Variance)
+	if n.N < 2 {
+		out = fmt.Sprintf("%d repeats: median %.4g", n.N, n.Median)
+	}
+	if t := n.Trouble(); t != "" {
+		out += "; " + t
+	}
+	return out
+}
+
 // Trouble says in words what is not steady, "" where nothing is.
 func (n Noise) Trouble() string {
 	var parts []string

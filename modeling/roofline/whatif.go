@@ -78,6 +78,9 @@ type WhatIf struct {
 	Text    string   // a sentence; where Time is unknown it says what is missing
 }
 
+// String is the sentence.
+func (w WhatIf) String() string { return w.Text }
+
 // WhatIf is the time at the roof of a level and a precision, the larger of
 // bytes / bandwidth and flop / peak.
 func (r Result) WhatIf(l Level, p Precision) WhatIf {

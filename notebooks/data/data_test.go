@@ -2,6 +2,7 @@ package data_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -57,6 +58,52 @@ func TestRecordingsImportAndAreComplete(t *testing.T) {
 	}
 	if size > 200e3 {
 		t.Errorf("the recordings take %d bytes, want 200 kB at most", size)
+	}
+}
+
+// What notebook 02 rests on: counts that the algorithm gives, and times of both
+// orders.
+func TestHeatIsComplete(t *testing.T) {
+	ctx := context.Background()
+	store := open(t)
+	if err := data.Heat(ctx, store); err != nil {
+		t.Fatal(err)
+	}
+	one := func(query string) float64 {
+		t.Helper()
+		df, err := store.Query(ctx, query)
+		if err != nil || df.Nrow() != 1 {
+			t.Fatalf("%s: %d rows, %v", query, df.Nrow(), err)
+		}
+		return df.Elem(0, 0).Float()
+	}
+	for _, n := range []int{32, 64, 96, 128, 192, 256} {
+		// Each point is drawn once, by a call.
+		calls := one(fmt.Sprintf(`SELECT sum(c.value) FROM counter c JOIN region g ON g.id = c.region_id JOIN run r ON r.id = g.run_id
+			WHERE r.tool = 'callgrind' AND r.command = './heat %d 50 columns' AND g.short = 'uniform' AND c.metric = 'calls'`, n))
+		if calls != float64(n*n) {
+			t.Errorf("n = %d: uniform was called %v times, want %d", n, calls, n*n)
+		}
+	}
+	for _, c := range []struct {
+		query string
+		want  float64
+	}{
+		{"SELECT count(*) FROM run WHERE status <> 'ok'", 0},
+		{"SELECT count(*) FROM ceiling WHERE measured AND value > 0", 12},
+		{"SELECT count(DISTINCT value) FROM attribute WHERE name = 'executable.sha256'", 1},
+		{"SELECT count(*) FROM launch l JOIN run r ON r.id = l.run_id WHERE r.command = './heat 512 50 columns' AND r.tool = 'rooflab'", 30},
+		{"SELECT count(*) FROM launch l JOIN run r ON r.id = l.run_id WHERE r.command = './heat 512 50 rows' AND r.tool = 'rooflab'", 30},
+	} {
+		if v := one(c.query); v != c.want {
+			t.Errorf("%s: %v, want %v", c.query, v, c.want)
+		}
+	}
+	// Two cores reach more than one, or the ceilings were disturbed.
+	for _, level := range []string{"fp64", "fp32", "l1", "l2", "l3", "dram"} {
+		if v := one("SELECT max(value) FILTER (WHERE level = '" + level + "') / max(value) FILTER (WHERE level = '" + level + ".core') FROM ceiling"); !(v >= 1) {
+			t.Errorf("ceiling %s: two cores reach %.2f of what one does", level, v)
+		}
 	}
 }
 
