@@ -2,5 +2,6 @@ package main
 
 // The evaluations that `rooflab eval` knows.
 import (
+	_ "github.com/rooflab/rooflab/modeling/evaluation/baselines"
 	_ "github.com/rooflab/rooflab/modeling/evaluation/counterscoulomb"
 )
