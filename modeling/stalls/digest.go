@@ -2,6 +2,7 @@ package stalls
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -23,8 +24,12 @@ type DigestOptions struct {
 	// Least is the part of all stalled samples from which on a line is always
 	// kept; 0 is 0.05.
 	Least float64
-	// Reduction is how much smaller than the raw samples (Kernel.RawBytes) the
-	// text is at least, wherever what must be kept allows it; 0 is 0.999.
+	// Reduction is how much smaller than the raw samples the text is at least;
+	// 0 is 0.999. The raw samples are the rows of the table pc_sample as CSV
+	// (Kernel.RawBytes), as the profiler has them: one for a launch, an
+	// instruction and a reason. Two things go before it: what must be kept, and,
+	// where the rows are below 1 MiB, 2500 bytes, since a thousandth of them could
+	// not name a line. Digest.Relaxed says so then.
 	Reduction float64
 	// ID begins the numbers of statements, "S" where it is empty: S1, S2 ...
 	ID string
@@ -43,13 +48,17 @@ type Digest struct {
 	Statements []Statement
 	Bytes      int
 	Tokens     int
-	RawRows    int64 // samples in the store
-	RawBytes   int64 // of these as CSV
-	LinesLeft  int   // lines with samples that have no statement
+	RawRows    int64  // of the table pc_sample
+	RawBytes   int64  // of these rows as CSV, see DigestOptions.Reduction
+	Asked      int    // bytes that DigestOptions.Reduction leaves of these
+	Relaxed    string // why Bytes is more than Asked, "" where it is not
+	LinesLeft  int    // lines with samples that have no statement, of kernels whose lines are read
+	Unread     int    // kernels whose lines are not read, see Options.Kernels
 }
 
-// Reduction is how much smaller the text is than the raw samples, 0 to 1;
-// below 0 where it is longer.
+// Reduction is how much smaller the text is than the raw samples as CSV
+// (RawBytes), 0 to 1; below 0 where it is longer. It is no statement about the
+// size of the profile's file, which holds much else.
 func (d Digest) Reduction() float64 {
 	if d.RawBytes == 0 {
 		return 0
@@ -72,11 +81,13 @@ func (d Digest) String() string { return d.Text }
 
 // Display shows the text and its size.
 func (d Digest) Display() display.Bundle {
-	size := fmt.Sprintf("%d statements in %d bytes, about %d tokens, of %d rows of samples (%d bytes as CSV", len(d.Statements), d.Bytes, d.Tokens, d.RawRows, d.RawBytes)
+	size := fmt.Sprintf("%d statements in %d bytes, about %d tokens, of %d rows of samples, which are %d bytes as CSV", len(d.Statements), d.Bytes, d.Tokens, d.RawRows, d.RawBytes)
 	if r := d.Reduction(); r > 0 {
-		size += fmt.Sprintf(": %.3f %% less", math.Floor(1e5*r)/1e3)
+		size += fmt.Sprintf(": %.3f %% less than these", math.Floor(1e5*r)/1e3)
 	}
-	size += ")"
+	if d.Relaxed != "" {
+		size += fmt.Sprintf(" (asked for were %d bytes at most, but %s)", d.Asked, d.Relaxed)
+	}
 	return display.Bundle{Data: map[string]any{"text/plain": d.Text + size,
 		"text/html": `<pre style="white-space:pre-wrap;color:inherit;background:transparent">` + display.Escape(d.Text) + `</pre><div style="opacity:.8">` + display.Escape(size) + `</div>`}}
 }
@@ -101,10 +112,12 @@ type entry struct {
 	plain    bool // no statement: it has no number
 }
 
-// Digest is the digest of all kernels of the analysis.
+// Digest is the digest of all kernels of the analysis. A kernel whose lines are
+// not read, though one of them may have to be kept, is read from the store.
 func (a *Analysis) Digest(opt DigestOptions) (Digest, error) { return digest(a.Kernels, opt) }
 
-// Digest is the digest of one kernel.
+// Digest is the digest of one kernel, which is read from the store where its
+// lines are not yet.
 func (k *Kernel) Digest(opt DigestOptions) (Digest, error) { return digest([]*Kernel{k}, opt) }
 
 func digest(ks []*Kernel, opt DigestOptions) (Digest, error) {
@@ -126,12 +139,21 @@ func digest(ks []*Kernel, opt DigestOptions) (Digest, error) {
 	if opt.Count == nil {
 		opt.Count = func(text string) int { return (len(text) + 2) / 3 }
 	}
-	w := writer{ks: ks, opt: opt, names: fileNames(ks)}
+	w := writer{ks: ks, opt: opt}
 	for _, k := range ks {
 		w.all += k.Stalled()
 		w.rawBytes += k.RawBytes
 		w.rawRows += k.RawRows
 	}
+	for _, k := range ks {
+		if part(k.Stalled(), w.all) < opt.Least {
+			continue
+		}
+		if err := k.Load(context.Background()); err != nil {
+			return Digest{}, fmt.Errorf("making a digest of stalls: %w", err)
+		}
+	}
+	w.names = fileNames(ks)
 	must, may := w.entries()
 	return w.fit(must, may)
 }
@@ -158,9 +180,10 @@ func (w *writer) fit(must, may []entry) (Digest, error) {
 		return Digest{}, &BudgetError{barest.Bytes, barest.Tokens, len(barest.Statements)}
 	}
 	// Of few samples a thousandth says nothing: those get some lines anyway.
-	goal := max(int((1-w.opt.Reduction)*float64(w.rawBytes)), barest.Bytes)
-	if w.rawBytes < 1<<20 {
-		goal = max(goal, 2500)
+	asked := int((1 - w.opt.Reduction) * float64(w.rawBytes))
+	goal := max(asked, barest.Bytes)
+	if w.rawBytes < fewBytes {
+		goal = max(goal, fewText)
 	}
 	fits := func(d Digest) bool { return d.Bytes <= goal && inBudget(d) }
 	out, form := barest, 2
@@ -177,8 +200,22 @@ func (w *writer) fit(must, may []entry) (Digest, error) {
 			kept, out = with, d
 		}
 	}
+	out.Asked = asked
+	switch {
+	case out.Bytes <= asked:
+	case out.Bytes <= barest.Bytes:
+		out.Relaxed = "what must be kept is longer"
+	default:
+		out.Relaxed = fmt.Sprintf("%d are given to rows of less than %d", fewText, fewBytes)
+	}
 	return out, nil
 }
+
+// fewBytes of samples get a text of fewText, whatever Reduction says.
+const (
+	fewBytes = 1 << 20
+	fewText  = 2500
+)
 
 // render writes entries in their order of kernel and section.
 func (w *writer) render(es []entry, form int) Digest {
@@ -199,12 +236,24 @@ func (w *writer) render(es []entry, form int) Digest {
 		d.Statements = append(d.Statements, s)
 		b.WriteString(s.ID + " " + s.Text + "\n")
 	}
+	unread := int64(0)
 	for _, k := range w.ks {
 		d.LinesLeft += len(k.Lines) + k.Rest.Count
+		if !k.loaded {
+			d.Unread++
+			unread += k.Stalled()
+		}
 	}
 	d.LinesLeft -= lines
+	var left []string
 	if d.LinesLeft > 0 {
-		fmt.Fprintf(&b, "(not here: %s with samples)\n", plural(int64(d.LinesLeft), "more line"))
+		left = append(left, plural(int64(d.LinesLeft), "more line")+" with samples")
+	}
+	if d.Unread > 0 {
+		left = append(left, fmt.Sprintf("the lines of %s with %s of all stalls", plural(int64(d.Unread), "more kernel"), percent(part(unread, w.all))))
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(&b, "(not here: %s)\n", strings.Join(left, ", "))
 	}
 	d.Text = b.String()
 	d.Bytes, d.Tokens = len(d.Text), w.opt.Count(d.Text)

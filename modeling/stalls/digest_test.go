@@ -190,3 +190,83 @@ func TestDigestOfManyKernels(t *testing.T) {
 	}
 	checkEvidence(t, s, d, 10)
 }
+
+// What a reader is told of a digest's size says what it is compared with, and
+// why it is longer than asked for: a thousandth of some hundred bytes names no
+// line.
+func TestReductionSaysWhatItIsOf(t *testing.T) {
+	few := analysis(t, store(t, kernel(1, "k"), launch(1, 1), sass(1, "LDG", "a.cu", 1), sample(1, 1, "wait", 10, 0), sample(1, 1, "barrier", 20, 0)), stalls.Options{})
+	d, err := few.Digest(stalls.DigestOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// "1,wait,10,0\n" and "1,barrier,20,0\n" are 12 and 15 bytes.
+	if d.RawBytes != 27 || d.Asked != 0 || d.Relaxed != "2500 are given to rows of less than 1048576" || d.Bytes > 2500 {
+		t.Errorf("%d bytes of %d, asked %d, %q", d.Bytes, d.RawBytes, d.Asked, d.Relaxed)
+	}
+	if text := d.Display().Data["text/plain"].(string); !strings.Contains(text, "of 2 rows of samples, which are 27 bytes as CSV (asked for were 0 bytes at most, but 2500 are given") {
+		t.Error(text)
+	}
+	// 26 lines with a kernel's head each are more than a thousandth of their rows,
+	// and all of them must be kept.
+	var many []datasets.Record
+	many = append(many, kernel(1, "k"), launch(1, 1))
+	for i := range int64(26) {
+		many = append(many, sass(i+1, "LDG", strings.Repeat("long", 30)+".cu", i+1), sample(1, i+1, "wait", 100, 0))
+	}
+	d, err = analysis(t, store(t, many...), stalls.Options{}).Digest(stalls.DigestOptions{Least: 0.01})
+	if err != nil || d.Relaxed != "what must be kept is longer" || d.Bytes <= 2500 || d.LinesLeft != 0 {
+		t.Errorf("%v: %d bytes, %q", err, d.Bytes, d.Relaxed)
+	}
+	// 40,000 rows and more are 1 MiB, where the bound holds.
+	d, err = analysis(t, store(t, generated(5, 1, 9000, 2)...), stalls.Options{}).Digest(stalls.DigestOptions{})
+	if err != nil || d.Relaxed != "" || d.Bytes > d.Asked || d.Asked != int(0.001*float64(d.RawBytes)) && d.Asked != int((1-0.999)*float64(d.RawBytes)) {
+		t.Errorf("%v: %d bytes, asked %d of %d, %q", err, d.Bytes, d.Asked, d.RawBytes, d.Relaxed)
+	}
+}
+
+// Of kernels beyond Options.Kernels there are the sums; the rest comes when it
+// is asked for, and is what it would have been.
+func TestKernelsAreReadOnDemand(t *testing.T) {
+	s := store(t, generated(31, 5, 120, 2)...)
+	all := analysis(t, s, stalls.Options{Lines: 100, Instructions: 50, Launches: 10})
+	few := analysis(t, s, stalls.Options{Kernels: 2, Lines: 100, Instructions: 50, Launches: 10})
+	if len(few.Kernels) != 5 || len(few.Notes) != 1 || !strings.Contains(few.Notes[0], "of the 3 least stalled kernels") {
+		t.Fatalf("%d kernels, %q", len(few.Kernels), few.Notes)
+	}
+	for i, k := range few.Kernels {
+		want := all.Kernels[i]
+		if k.Loaded() != (i < 2) || k.Name != want.Name || k.Samples != want.Samples || k.Stalled() != want.Stalled() || k.LaunchCount != 2 || len(k.Reasons) != len(want.Reasons) {
+			t.Errorf("%s, loaded %v: %d samples, %s has %d", k.Name, k.Loaded(), k.Samples, want.Name, want.Samples)
+		}
+		if i < 2 {
+			continue
+		}
+		if len(k.Lines)+len(k.Instructions)+len(k.Types)+len(k.Launches) != 0 || !strings.Contains(k.String(), "Kernel.Load") || !strings.Contains(k.Listing(), "Kernel.Load") || !strings.Contains(k.HTML(), "Kernel.Load") {
+			t.Errorf("%s shows lines that nobody has read:\n%s", k.Name, k)
+		}
+	}
+	// Each has about a fifth of the stalls: with the bar at a half none is
+	// read, with the usual one all are.
+	d, err := few.Digest(stalls.DigestOptions{Least: 0.5})
+	if err != nil || d.Unread != 3 || !strings.Contains(d.Text, "the lines of 3 more kernels with ") {
+		t.Errorf("%v: %d not read\n%s", err, d.Unread, d.Text)
+	}
+	k, want := few.Kernels[4], all.Kernels[4]
+	if err := k.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sumsAreTheKernels(t, k)
+	if k.String() != want.String() || k.Listing() != want.Listing() {
+		t.Errorf("%s\nwant\n%s", k, want)
+	}
+	d, err = few.Digest(stalls.DigestOptions{})
+	if err != nil || d.Unread != 0 || !few.Kernels[3].Loaded() {
+		t.Errorf("%v: %d not read", err, d.Unread)
+	}
+	checkEvidence(t, s, d, 10)
+	again, err := all.Digest(stalls.DigestOptions{})
+	if err != nil || again.Text != d.Text {
+		t.Errorf("%v\n%s\nwant\n%s", err, d.Text, again.Text)
+	}
+}

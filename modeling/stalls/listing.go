@@ -116,7 +116,10 @@ func (k *Kernel) left() string {
 		stalled += k.Lines[i].Stalled()
 	}
 	n, stalled = n+k.Rest.Count, stalled+k.Rest.Stalled()
-	if n == 0 {
+	switch {
+	case !k.loaded:
+		return "the kernel's lines are not read: Kernel.Load does"
+	case n == 0:
 		return ""
 	}
 	return fmt.Sprintf("not shown: %s with %s of the stalls", plural(int64(n), "more line"), percent(part(stalled, k.Stalled())))
@@ -203,6 +206,9 @@ func (k *Kernel) String() string {
 	b.WriteString(w.header(0, k).forms[0] + "\n")
 	if len(k.Reasons) > 0 {
 		b.WriteString("  " + w.reasons(0, k).forms[0] + "\n")
+	}
+	if !k.loaded {
+		b.WriteString("  (" + k.left() + ")\n")
 	}
 	for i, t := range k.Types {
 		if i == 8 {

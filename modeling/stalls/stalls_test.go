@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -258,6 +259,50 @@ func TestInlinedCodeBelongsToOneLinePerView(t *testing.T) {
 				t.Errorf("%s, both %v: %s, %d samples, %d repeated", view, both, g, k.Samples, k.Repeated)
 			}
 			sumsAreTheKernels(t, k)
+		}
+	}
+}
+
+// Two launches of one kernel, counted in two ways: for each function that an
+// instruction is inlined into, and for the outermost alone. None of the samples
+// is lost, and none counts twice.
+func TestLaunchesMayCountInlinedCodeInTwoWays(t *testing.T) {
+	at := func(id, depth, offset int64, file string, line int64) *datasets.Code {
+		c := sass(id, "LDG", file, line)
+		c.Offset, c.InlineDepth = n(offset), n(depth)
+		return c
+	}
+	s := store(t, kernel(1, "k"), launch(1, 1), launch(2, 1), launch(3, 1),
+		at(1, 0, 0, "kernel.cu", 20), at(2, 1, 0, "mid.h", 8), at(3, 2, 0, "helper.h", 3), // one instruction
+		at(4, 0, 16, "kernel.cu", 30), at(5, 1, 16, "helper.h", 3), // another one
+		sample(1, 1, "wait", 30, 0), sample(1, 2, "wait", 30, 0), sample(1, 3, "wait", 30, 0), sample(1, 4, "wait", 5, 0), sample(1, 5, "wait", 5, 0), // for each
+		sample(2, 1, "wait", 7, 0), sample(2, 4, "wait", 2, 0), // for the outermost
+		sample(3, 3, "wait", 100, 0)) // for the innermost
+	for _, byLaunch := range []bool{false, true} {
+		for view, want := range map[stalls.View]string{stalls.Innermost: "helper.h:3 144", stalls.Outermost: "kernel.cu:20 137, kernel.cu:30 7"} {
+			a := analysis(t, s, stalls.Options{View: view, ByLaunch: byLaunch})
+			sum := map[string]int64{}
+			var samples, repeated int64
+			for _, k := range a.Kernels {
+				sumsAreTheKernels(t, k)
+				samples, repeated = samples+k.Samples, repeated+k.Repeated
+				for _, l := range k.Lines {
+					sum[l.Name()] += l.Samples
+				}
+			}
+			var got []string
+			for name, n := range sum {
+				got = append(got, fmt.Sprint(name, " ", n))
+			}
+			slices.Sort(got)
+			if g := strings.Join(got, ", "); g != want || samples != 30+5+7+2+100 || repeated != 30+30+5 {
+				t.Errorf("%s, by launch %v: %s, want %s; %d samples, %d repeated", view, byLaunch, g, want, samples, repeated)
+			}
+			d, err := a.Digest(stalls.DigestOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkEvidence(t, s, d, 3)
 		}
 	}
 }
