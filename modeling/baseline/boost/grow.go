@@ -207,7 +207,6 @@ type candidate struct {
 	left    bool // unknown values go left
 	leftSum sums
 	mid     float64 // of the children's values
-	rows    int
 }
 
 type leaves []*leaf
@@ -451,7 +450,7 @@ func (g *grower) try(c *candidate, l *leaf, feature, bin int, left sums, unknown
 	if left.h < g.MinRows || right.h < g.MinRows {
 		return
 	}
-	gain, mid := 0.0, 0.0
+	var gain, mid float64
 	if !g.bound {
 		gain = left.g*left.g/(left.h+g.L2) + right.g*right.g/(right.h+g.L2) - l.total.g*l.total.g/(l.total.h+g.L2)
 	} else {
