@@ -4,7 +4,7 @@ import "github.com/rooflab/rooflab/modeling/kernelcost/csource"
 
 // head is a state's weights without its variables.
 func (s *state) head() *state {
-	return &state{w: append([]float64(nil), s.w...), sum: s.sum, level: s.level, loops: s.loops, moved: s.moved}
+	return &state{w: append([]float64(nil), s.w...), sum: s.sum, level: s.level, loops: s.loops, moved: s.moved, given: s.given}
 }
 
 // branch evaluates a condition and splits the state: t is where it holds, f
@@ -144,7 +144,7 @@ func (r *run) split(s *state, cond csource.Expr, v *value) (t, f *state, held tr
 		if r.complete() && v.k == varying && !s.moved && s.loops == 0 {
 			lv = exact
 		} else if v.form != nil {
-			if q, all, ok := r.g.share(v.form, &s.in); ok {
+			if q, all, ok := r.shareGiven(s, v.form); ok {
 				p = q
 				if all {
 					lv = exact
@@ -157,9 +157,44 @@ func (r *run) split(s *state, cond csource.Expr, v *value) (t, f *state, held tr
 	t.part(p, sum, hit, held, 1)
 	f.part(1-p, sum, sum-hit, held, 0)
 	t.level, f.level = max(t.level, lv), max(f.level, lv)
+	if v.k != unknown && v.form != nil && !isOrder(v.form.op) {
+		t.given = also(t.given, v.form)
+		f.given = also(f.given, combine("==", v.form, &form{}))
+	}
 	r.suppose(t, cond, true)
 	r.suppose(f, cond, false)
 	return t, f, held
+}
+
+// also is the conjunction of two conditions; the first alone where it gets long.
+func also(a, b *form) *form {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	if c := combine("&&", a, b); c != nil {
+		return c
+	}
+	return a
+}
+
+// shareGiven is the share for which a condition holds among those for which what
+// was asked before holds.
+func (r *run) shareGiven(s *state, f *form) (p float64, sure, ok bool) {
+	if s.given != nil {
+		if all := combine("&&", s.given, f); all != nil {
+			before, sure1, ok1 := r.g.share(s.given, &s.in)
+			after, sure2, ok2 := r.g.share(all, &s.in)
+			if ok1 && ok2 && before > 0 {
+				return min(after/before, 1), sure1 && sure2, true
+			}
+		}
+		p, _, ok = r.g.share(f, &s.in)
+		return p, false, ok
+	}
+	return r.g.share(f, &s.in)
 }
 
 // complete tells whether the sample is all work-items.

@@ -66,6 +66,9 @@ func (r *run) builtinID(e *csource.Member) *value {
 
 // query answers get_global_id and its like.
 func (r *run) query(s *state, name string, args []*value) *value {
+	if !strings.HasPrefix(name, "get_") {
+		return nil
+	}
 	d := 0
 	if len(args) > 0 && args[0].k == uniform && args[0].u >= 0 && args[0].u < 3 {
 		d = int(args[0].u)

@@ -10,6 +10,7 @@ import (
 // Program is a source text that was read. It may be used by several goroutines.
 type Program struct {
 	Unit      *csource.Unit
+	source    string
 	functions map[string]*csource.Function
 	facts     []*loopFacts
 }
@@ -17,7 +18,7 @@ type Program struct {
 // Parse reads the text of kernels. It does not fail: what is not understood is
 // in Unit.Problems, and counts as unread where a kernel executes it.
 func Parse(source string, opt csource.Options) *Program {
-	p := &Program{Unit: csource.Parse(source, opt), functions: map[string]*csource.Function{}}
+	p := &Program{source: source, Unit: csource.Parse(source, opt), functions: map[string]*csource.Function{}}
 	p.facts = make([]*loopFacts, p.Unit.Nodes)
 	for _, f := range p.Unit.Functions {
 		if have := p.functions[f.Name]; have == nil || len(have.Params) == 0 {

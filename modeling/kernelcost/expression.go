@@ -66,6 +66,10 @@ func (r *run) eval(s *state, e csource.Expr) *value {
 		}
 		return r.merge(a, b, held)
 	case *csource.Call:
+		if len(e.Args) > 0 && written(e) {
+			r.quiet++
+			defer func() { r.quiet-- }()
+		}
 		return r.call(s, e)
 	case *csource.Index:
 		p, t := r.place(s, e)
@@ -318,10 +322,7 @@ func (r *run) unary(s *state, e *csource.Unary) *value {
 		c.t = &csource.Type{Class: csource.Pointer, Elem: t, Bytes: 8, Width: 1}
 		return &c
 	case "++", "--", "p++", "p--":
-		old := r.eval(s, e.X)
-		op := e.Op[len(e.Op)-1:]
-		v := r.operate(s, e.Pos, op, old, constant(1, tInt))
-		r.store(s, e.X, v)
+		old, v := r.update(s, e.Pos, e.X, e.Op[len(e.Op)-1:], func() *value { return constant(1, tInt) })
 		if e.Op[0] == 'p' {
 			return old
 		}
@@ -401,6 +402,16 @@ func written(e csource.Expr) bool {
 		return written(e.X)
 	case *csource.Binary:
 		return written(e.X) && written(e.Y)
+	case *csource.Call:
+		if _, _, ok := mathName(e.Name); !ok {
+			return false
+		}
+		for _, a := range e.Args {
+			if !written(a) {
+				return false
+			}
+		}
+		return true
 	}
 	return false
 }
@@ -551,10 +562,32 @@ func (r *run) assign(s *state, e *csource.Assign) *value {
 		r.store(s, e.L, v)
 		return v
 	}
-	old := r.eval(s, e.L)
-	v := r.operate(s, e.Pos, e.Op, old, r.eval(s, e.R))
-	r.store(s, e.L, v)
+	_, v := r.update(s, e.Pos, e.L, e.Op, func() *value { return r.eval(s, e.R) })
 	return v
+}
+
+// update is l = l op by, where l is looked for once.
+func (r *run) update(s *state, at csource.Pos, l csource.Expr, op string, by func() *value) (old, v *value) {
+	id := -1
+	switch x := l.(type) {
+	case *csource.Index:
+		id = x.ID
+	case *csource.Unary:
+		id = x.ID
+	default:
+		old = r.eval(s, l)
+		v = r.operate(s, at, op, old, by())
+		r.store(s, l, v)
+		return old, v
+	}
+	p, t := r.place(s, l)
+	if p == nil {
+		return anything(tInt, true), r.operate(s, at, op, anything(tInt, true), by())
+	}
+	old = r.read(s, p, t, id, at)
+	v = r.operate(s, at, op, old, by())
+	r.write(s, p, t, id, at, v)
+	return old, v
 }
 
 // store assigns to an lvalue.

@@ -24,6 +24,7 @@ type state struct {
 	in    ranges
 	level level
 	loops int  // loops around
+	given *form // conditions on ids and loop positions that hold here and are no ranges
 	moved bool // lanes stand for others: their values are no witnesses
 }
 
@@ -73,7 +74,7 @@ func (r *run) join(before, a, b *state, t truths) *state {
 	case b == nil || b.dead && b.sum == 0:
 		return a
 	}
-	out := &state{loops: before.loops, level: before.level, moved: before.moved}
+	out := &state{loops: before.loops, level: before.level, moved: before.moved, given: before.given}
 	out.w = make([]float64, len(a.w))
 	for l := range out.w {
 		out.w[l] = a.w[l] + b.w[l]

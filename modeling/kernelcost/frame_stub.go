@@ -1,3 +1,0 @@
-package kernelcost
-
-func (c *Cost) summary() string { return c.Kernel }
