@@ -213,3 +213,6 @@ func (f *Fitted) Describe() Description {
 	d.Warnings = append(slices.Clone(d.Warnings), f.warnings...)
 	return d
 }
+
+// String is the description as text.
+func (f *Fitted) String() string { return f.Describe().String() }

@@ -24,6 +24,11 @@ import (
 // held out for that level, Low is 0 and High +Inf.
 type Prediction struct{ Value, Low, High float64 }
 
+// String shows value and interval.
+func (p Prediction) String() string {
+	return fmt.Sprintf("%.4g (%.4g to %.4g)", p.Value, p.Low, p.High)
+}
+
 // Predictor predicts with intervals.
 type Predictor interface {
 	// Predict gives one prediction per row of e; level is the coverage wanted of

@@ -42,8 +42,8 @@ func operators(ctx context.Context, o evaluation.Options) ([]evaluation.Result, 
 	// One GPU is asked about and seven are learnt from: too few for intervals.
 	interval := func(l predict.Learner) predict.Fitter { return predict.Conformal{Learner: l, Fraction: -1} }
 	limits := []analytical.Limit{
-		{Name: "FP32", Work: "flop", Peak: "peak flop/s", From: "the device's data sheet"},
-		{Name: "DRAM", Work: "bytes", Peak: "peak byte/s", From: "the device's data sheet"},
+		{Name: "FP32", Work: "flop", Peak: "peak fp32", From: "the device's data sheet"},
+		{Name: "DRAM", Work: "bytes", Peak: "peak dram", From: "the device's data sheet"},
 	}
 	entries := append(rooflines(interval, limits, e.Features), statistical(interval, "", e.Features)...)
 	entries = append(entries, compare.Entry{Name: "median", Fitter: interval(baseline.MedianLearner{})})
@@ -64,7 +64,7 @@ func operators(ctx context.Context, o evaluation.Options) ([]evaluation.Result, 
 func operatorExamples(ctx context.Context, store *datasets.Store) (*predict.Examples, error) {
 	e := &predict.Examples{Target: "time", Unit: "s", Features: []string{
 		"bmm", "linear", "layer norm", "softmax", "B", "M", "N", "K", "H", "flop", "bytes",
-		"peak flop/s", "peak byte/s", "multiprocessors", "L2 bytes", "flop per peak", "bytes per peak"}}
+		"peak fp32", "peak dram", "multiprocessors", "L2 bytes", "flop per peak", "bytes per peak"}}
 	known := map[string][]float64{}
 	err := rows(ctx, store, `SELECT m.gpu, op.short, l.dur_ns, s.b, s.m, s.n, s.k, s.h
 		FROM launch l JOIN run u ON u.id = l.run_id JOIN machine m ON m.id = u.machine_id
