@@ -3,7 +3,7 @@
    point is a whole row of memory after the one before it, or by rows, where
    neighbours in memory follow each other. The results are the same.
 
-       cc -O2 -g -o heat heat.c && ./heat 512 50 columns && ./heat 512 50 rows */
+       cc -O1 -g -o heat heat.c && ./heat 512 50 columns && ./heat 512 50 rows */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

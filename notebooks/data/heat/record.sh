@@ -8,8 +8,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=/tmp/rooflab-heat # what a profile says of folders is not of a user's home
 rm -rf "$work" && mkdir "$work" && cp "$here/heat.c" "$work" && cd "$work"
 
-# Frame pointers let perf find the callers.
-clang -O2 -g -fno-omit-frame-pointer -fdebug-compilation-dir=. -o heat heat.c
+# As the collector llvm compiles it (-O1), so that lines of both compute the same;
+# frame pointers let perf find the callers.
+clang -O1 -g -fno-omit-frame-pointer -fdebug-compilation-dir=. -o heat heat.c
 # Without the user's variables, which collectors record otherwise.
 collect() { env -i PATH="$PATH" HOME="$work" rooflab collect "$@" >/dev/null; }
 store="--store heat.db"
