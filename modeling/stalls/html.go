@@ -18,14 +18,15 @@ const style = `<style>
 .rl-stalls thead th{border-bottom:1px solid rgba(128,128,128,.6);font-weight:600;white-space:nowrap}
 .rl-stalls .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .rl-stalls .src td{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.92em}
-.rl-stalls .src .t{white-space:pre;tab-size:4}
-.rl-stalls .src .w{white-space:nowrap;font-family:inherit}
+.rl-stalls .src .t{white-space:pre-wrap;overflow-wrap:anywhere;min-width:24em;tab-size:4}
+.rl-stalls .src .w{min-width:11em;font-family:inherit}
 .rl-stalls .faint{opacity:.7}
 .rl-stalls .bar{display:inline-block;height:.75em;background:#d55e00;vertical-align:baseline;min-width:1px}
 .rl-stalls .track{display:inline-block;width:6em;white-space:nowrap}
+.rl-stalls .src .track{width:4em}
 .rl-stalls .box{overflow-x:auto}
 .rl-stalls h3,.rl-stalls h4{margin:.8em 0 .2em;font-size:1.05em}
-.rl-stalls abbr{text-decoration:underline dotted;cursor:help}
+.rl-stalls abbr{text-decoration:underline dotted;text-underline-offset:.25em;cursor:help}
 </style>`
 
 // HTML is the kernel's stalls with the annotated source, as a part of a page
@@ -107,8 +108,11 @@ func (k *Kernel) body() string {
 		t := k.Types[i]
 		return e(string(t.Class)), t.Stalled(), `<span class="faint">` + e(shortList(t.Opcodes, 12)) + "</span>; " + k.whyHTML(t.Tally)
 	})
+	if len(k.Lines) > 0 {
+		b.WriteString(`<div class="faint">Lines by file, with their part of the kernel's stalled samples: its bar and its colour are full for the most stalled line.</div>`)
+	}
 	for _, f := range k.blocks() {
-		fmt.Fprintf(&b, `<h4>%s: %s of the stalls</h4><div class="box"><table class="src"><thead><tr><th class="n">stalled</th><th></th><th>waits for</th><th class="n">line</th><th>source</th></tr></thead><tbody>`,
+		fmt.Fprintf(&b, `<h4>%s: %s of the stalls</h4><div class="box"><table class="src"><thead><tr><th class="n">stalled</th><th></th><th class="n">line</th><th>source</th><th>waits for</th></tr></thead><tbody>`,
 			e(f.name()), percent(f.share))
 		for _, r := range f.rows {
 			k.row(&b, r)
@@ -137,7 +141,7 @@ func (k *Kernel) table(b *strings.Builder, title string, n int, row func(i int) 
 
 func (k *Kernel) row(b *strings.Builder, r shown) {
 	if r.gap > 0 {
-		fmt.Fprintf(b, `<tr class="faint"><td></td><td></td><td></td><td class="n">&#8942;</td><td>%s</td></tr>`, plural(r.gap, "line"))
+		fmt.Fprintf(b, `<tr class="faint"><td></td><td></td><td class="n">&#8942;</td><td>%s</td><td></td></tr>`, plural(r.gap, "line"))
 		return
 	}
 	number := ""
@@ -151,15 +155,15 @@ func (k *Kernel) row(b *strings.Builder, r shown) {
 		return c
 	}, r.text))
 	if r.at == nil {
-		fmt.Fprintf(b, `<tr><td></td><td></td><td></td><td class="n faint">%s</td><td class="t">%s</td></tr>`, number, text)
+		fmt.Fprintf(b, `<tr><td></td><td></td><td class="n faint">%s</td><td class="t">%s</td><td></td></tr>`, number, text)
 		return
 	}
 	heat := 0.0
 	if most := k.hottest(); most > 0 {
 		heat = r.at.Share / most
 	}
-	fmt.Fprintf(b, `<tr title="%d samples: %d issued, %d stalled; %d instructions"><td class="n">%s</td><td>%s</td><td class="w">%s</td><td class="n">%s</td><td class="t" style="background:rgba(230,159,0,%.2f)">%s</td></tr>`,
-		r.at.Samples, r.at.Selected, r.at.Stalled(), r.at.Instructions, percent(r.at.Share), track(r.at.Share, k.hottest()), k.whyHTML(r.at.Tally), number, 0.4*heat, text)
+	fmt.Fprintf(b, `<tr title="%d samples: %d issued, %d stalled; %d instructions"><td class="n">%s</td><td>%s</td><td class="n">%s</td><td class="t" style="background:rgba(230,159,0,%.2f)">%s</td><td class="w">%s</td></tr>`,
+		r.at.Samples, r.at.Selected, r.at.Stalled(), r.at.Instructions, percent(r.at.Share), track(r.at.Share, k.hottest()), number, 0.4*heat, text, k.whyHTML(r.at.Tally))
 }
 
 func (k *Kernel) whyHTML(t Tally) string {
