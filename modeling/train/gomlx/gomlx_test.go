@@ -12,7 +12,6 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers"
 	"github.com/gomlx/gomlx/ml/layers/activation"
-	"github.com/gomlx/gomlx/ml/layers/attention"
 	"github.com/gomlx/gomlx/ml/layers/norm"
 	"github.com/gomlx/gomlx/ml/model"
 
@@ -80,8 +79,7 @@ func encoder(width, heads, depth, vocab int, dropout float64) gomlx.Model {
 			for i := range depth {
 				s := scope.In("layer_%d", i)
 				y := norm.LayerNorm(s.In("norm1"), x, -1).Done()
-				att := attention.SelfAttention(s.In("attention"), y, heads, width/heads).WithKeyMask(mask)
-				y = att.Done()
+				y = gomlx.SelfAttention(s.In("attention"), y, mask, heads)
 				if dropout > 0 {
 					y = layers.DropoutStatic(s, y, dropout)
 				}
@@ -129,16 +127,42 @@ func network(t *testing.T, m gomlx.Model, opt train.Options) *gomlx.Network {
 	return n
 }
 
+// Held-out sentences have a mean square label of about 0.02; the error falls
+// well below it, with attention, dropout, buckets, clipping and validation.
 func TestAnEncoderLearnsToCount(t *testing.T) {
-	for _, b := range backends(t) {
-		opt := options
-		opt.Backend, opt.Epochs = b, 12
-		n := network(t, small, opt)
-		res, err := train.Run(context.Background(), n, makeSentences(200, 1), makeSentences(50, 2), opt)
-		if err != nil {
-			t.Fatalf("%s: %v", b, err)
+	opt := options
+	opt.Epochs = 12
+	held := makeSentences(48, 2)
+	n := network(t, small, opt)
+	res, err := train.Run(context.Background(), n, makeSentences(160, 1), held, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := held.Batch([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31}, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var null float64
+	for _, y := range b.Labels[0].Float32 {
+		null += float64(y) * float64(y) / 32
+	}
+	t.Logf("%d parameters, %d steps, best %+v, mean square label %.4f, took %v", res.Record.Parameters, res.Steps, res.Best, null, res.Record.Took)
+	if res.Steps != 240 || !(res.Best.Loss < null/2) || len(res.Validations) != 12 || len(res.Record.Notices) != 0 {
+		t.Errorf("%+v, mean square label %v", res, null)
+	}
+	// What is predicted is what the losses are of.
+	p, err := n.Predict(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	losses, err := n.Losses(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range losses {
+		d := float64(p[0].Float32[i]) - float64(b.Labels[0].Float32[i])
+		if math.Abs(d*d-l) > 1e-6 {
+			t.Fatalf("example %d: prediction %v, label %v, loss %v", i, p[0].Float32[i], b.Labels[0].Float32[i], l)
 		}
-		t.Logf("%s: %d parameters, %d steps, losses %.4f ... %.4f, best %+v, notices %q, took %v", b, res.Record.Parameters, res.Steps,
-			res.Losses[0], res.Losses[res.Steps-1], res.Best, res.Record.Notices, res.Record.Took)
 	}
 }

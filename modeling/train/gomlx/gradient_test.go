@@ -18,6 +18,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/rooflab/rooflab/modeling/backend"
+	"github.com/rooflab/rooflab/modeling/train/gomlx"
 )
 
 // A layer under test is a function of a vector of numbers (its input and its
@@ -40,9 +41,11 @@ var tested = []layer{
 	{"embedding", nil, func(s *model.Scope, _ []*graph.Node) *graph.Node {
 		return layers.Embedding(s, graph.Const(graphOf(s), [][]int32{{1, 4, 1}, {0, 2, 4}}), dtypes.Float64, 5, 3)
 	}},
-	{"attention with a padding mask", [][]int{{2, 4, 6}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
-		mask := graph.Const(x[0].Graph(), [][]bool{{true, true, true, false}, {true, true, false, false}})
-		return attention.SelfAttention(s, x[0], 2, 3).WithKeyMask(mask).Done()
+	{"attention", [][]int{{2, 4, 6}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		return gomlx.SelfAttention(s, x[0], graph.Const(x[0].Graph(), keep), 2)
+	}},
+	{"GoMLX's attention", [][]int{{2, 4, 6}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		return attention.SelfAttention(s, x[0], 2, 3).WithKeyMask(graph.Const(x[0].Graph(), keep)).Done()
 	}},
 	{"dropout, off", [][]int{{7}}, func(s *model.Scope, x []*graph.Node) *graph.Node { return layers.DropoutStatic(s, x[0], 0.5) }},
 	{"masked mean pooling", [][]int{{2, 3, 4}}, func(_ *model.Scope, x []*graph.Node) *graph.Node {
@@ -56,6 +59,9 @@ var tested = []layer{
 		return graph.Add(graph.ReduceAllSum(graph.Square(all)), graph.Add(graph.ReduceAllSum(graph.Sin(last)), graph.ReduceAllSum(cell)))
 	}},
 }
+
+// keep is the padding of two sequences of four tokens, three and two of them real.
+var keep = [][]bool{{true, true, true, false}, {true, true, false, false}}
 
 // graphOf finds the graph that is being built for a layer without inputs.
 var building *graph.Graph

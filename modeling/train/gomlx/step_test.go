@@ -73,12 +73,14 @@ func TestBackendsDevicesAndAccumulationAgree(t *testing.T) {
 	want := curve(t, network(t, sober, opt), whole...)
 
 	opt.Backend = "xla"
-	alike(t, "xla and go", curve(t, network(t, sober, opt), whole...), want, 2e-5)
+	xla := curve(t, network(t, sober, opt), whole...)
+	alike(t, "xla and go, first step", xla[:2], want[:2], 2e-6)
+	alike(t, "xla and go", xla, want, 2e-4)
 
 	opt.Backend, opt.Accumulate = "go", 2
 	acc := curve(t, network(t, sober, opt), halves...)
 	alike(t, "accumulated", acc[:1], want[:1], 1e-5)
-	alike(t, "accumulated, all", acc, want, 2e-5)
+	alike(t, "accumulated, all", acc, want, 2e-4)
 
 	opt.Backend, opt.Accumulate, opt.Devices = "xla:cpu,devices=2", 1, 2
 	two := network(t, sober, opt)
@@ -89,7 +91,7 @@ func TestBackendsDevicesAndAccumulationAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alike(t, "two devices", curve(t, two, whole...), want, 2e-5)
+	alike(t, "two devices", curve(t, two, whole...), want, 2e-4)
 	if got := two.Backend().NumDevices(); got != 2 {
 		t.Errorf("%d devices", got)
 	}
@@ -100,7 +102,7 @@ func TestBackendsDevicesAndAccumulationAgree(t *testing.T) {
 	if err := two.SetState(begin); err != nil {
 		t.Fatal(err)
 	}
-	alike(t, "two devices, from the beginning", curve(t, two, whole...), want, 2e-5)
+	alike(t, "two devices, from the beginning", curve(t, two, whole...), want, 2e-4)
 }
 
 // bfloat16 keeps eight bits of a number: losses agree to some per cent. The
@@ -108,7 +110,7 @@ func TestBackendsDevicesAndAccumulationAgree(t *testing.T) {
 func TestMixedPrecisionLearnsOnXLA(t *testing.T) {
 	backends(t)
 	opt := options
-	opt.Backend, opt.Precision, opt.Buckets, opt.Epochs = "xla", "bfloat16", []int{16}, 8
+	opt.Backend, opt.Precision, opt.Buckets, opt.Epochs = "xla", "bfloat16", []int{16}, 6
 	n := network(t, sober, opt)
 	res, err := train.Run(context.Background(), n, makeSentences(96, 1), nil, opt)
 	if err != nil {
