@@ -100,7 +100,10 @@ func (w *writer) expression(typ string, leaves []string, n int) string {
 		return fmt.Sprintf("sqrt(fabs(%s))", sub())
 	case 12:
 		w.work(20)
-		return fmt.Sprintf("%s(%s)", w.pick("exp", "sin", "cos", "tanh", "atan"), sub())
+		if w.chance(0.4) { // of numbers that stay small: reducing large ones is another, slower way
+			return fmt.Sprintf("%s(%s)", w.pick("sin", "cos"), leaves[0])
+		}
+		return fmt.Sprintf("%s(%s)", w.pick("exp", "tanh", "atan"), sub())
 	case 13:
 		w.work(20)
 		return fmt.Sprintf("log(fabs(%s) + %s)", sub(), literal(typ, 1))
@@ -108,6 +111,44 @@ func (w *writer) expression(typ string, leaves []string, n int) string {
 		return fmt.Sprintf("%s(%s, %s)", w.pick("fmin", "fmax"), sub(), leaf())
 	}
 	return fmt.Sprintf("(%s > %s ? %s : %s)", leaf(), w.constantOf(typ), sub(), leaf())
+}
+
+// mix is a value that depends on all of some: nothing that was computed can be
+// left out by a compiler.
+func (w *writer) mix(typ string, values []string) string {
+	all := values[0]
+	for _, v := range values[1:] {
+		w.work(2)
+		if strings.HasPrefix(typ, "int") {
+			all = fmt.Sprintf("(%s * 31 ^ %s)", all, v)
+		} else {
+			all = fmt.Sprintf("(%s * %s + %s)", all, w.fraction(typ), v)
+		}
+	}
+	return all
+}
+
+// fraction is a factor below 1: what is multiplied by it again and again stays
+// in range.
+func (w *writer) fraction(typ string) string { return literal(typ, float64(100+w.r.IntN(890))/1000) }
+
+// next writes acc = f(acc, v), so that no iteration of a loop around it can be
+// left out or moved out of it.
+func (w *writer) next(typ, acc, v string) {
+	w.work(2)
+	if strings.HasPrefix(typ, "int") {
+		w.line("%s = %s * 31 ^ %s;", acc, acc, v)
+		return
+	}
+	w.line("%s = %s * %s + %s;", acc, acc, w.fraction(typ), v)
+}
+
+// threshold is a number that a part of the values in a buffer are above.
+func (w *writer) threshold(typ string) string {
+	if strings.HasPrefix(typ, "int") {
+		return literal(typ, float64(5+w.r.IntN(90)))
+	}
+	return literal(typ, float64(50+w.r.IntN(900))/1000)
 }
 
 // accumulate writes acc = acc op v.

@@ -36,7 +36,7 @@ func writeComposition(w *writer) draw {
 		for range 1 + w.r.IntN(5) {
 			values = w.statement(typ, i, n, span, ins, values, 2)
 		}
-		w.line("%s = %s;", w.at(out, i), w.expression(typ, values, w.r.IntN(5)))
+		w.line("%s = %s;", w.at(out, i), w.mix(typ, values))
 	})
 	d := w.linear(n, 1<<9, 1<<21, 1, false, groups)
 	if span == nil {
@@ -68,7 +68,7 @@ func (w *writer) statement(typ string, i, n, span index, ins []*parameter, value
 			mine = w.statement(typ, i, n, span, ins, mine, depth-1)
 		}
 		// What was made inside ends there.
-		w.line("%s = %s;", values[0], w.expression(typ, mine, 1+w.r.IntN(4)))
+		w.line("%s = %s;", values[0], w.mix(typ, mine))
 	}
 	choice := w.r.IntN(10)
 	if depth == 0 {
@@ -83,10 +83,10 @@ func (w *writer) statement(typ string, i, n, span index, ins []*parameter, value
 		w.accumulate(typ, values[w.r.IntN(len(values))], w.expression(typ, values, 1+w.r.IntN(6)), w.pick("+", "max", "min"))
 		return values
 	case 4, 5:
-		w.block(fmt.Sprintf("if (%s)", w.condition(typ, i, values)), inner)
+		w.block(fmt.Sprintf("if (%s)", w.condition(typ, i, n, ins)), inner)
 		return values
 	case 6:
-		w.block(fmt.Sprintf("if (%s)", w.condition(typ, i, values)), inner)
+		w.block(fmt.Sprintf("if (%s)", w.condition(typ, i, n, ins)), inner)
 		w.block("else", inner)
 		return values
 	}
@@ -105,23 +105,27 @@ func (w *writer) statement(typ string, i, n, span index, ins []*parameter, value
 			case 1:
 				at = plus(times(k, lit(w.num(1, 16, 256))), within{"(" + i.String() + " & 4095)", lit(0), lit(4095)})
 			}
-			mine = append(values[:len(values):len(values)], w.declare("v", "item", typ, w.at(p, at)))
+			mine = append([]string{w.declare("v", "item", typ, w.at(p, at))}, values...)
 		}
 		if depth > 1 && w.chance(0.3) {
 			mine = w.statement(typ, i, n, span, ins, mine, depth-1)
 		}
-		w.accumulate(typ, values[0], w.expression(typ, mine, 1+w.r.IntN(5)), w.pick("+", "+", "max"))
+		if len(mine) > len(values) {
+			w.next(typ, values[0], w.mix(typ, append([]string{w.expression(typ, mine, 1+w.r.IntN(5))}, mine...)))
+		} else {
+			w.next(typ, values[0], w.expression(typ, mine, 1+w.r.IntN(5)))
+		}
 	})
 	return values
 }
 
-// condition is true for all, some regular or some random work-items.
-func (w *writer) condition(typ string, i index, values []string) string {
-	switch w.r.IntN(3) {
-	case 0:
+// condition is true for some regular or some random work-items.
+func (w *writer) condition(typ string, i, n index, ins []*parameter) string {
+	switch w.r.IntN(5) {
+	case 0, 1:
 		return fmt.Sprintf("%s %% %d == 0", i, w.num(2, 3, 4, 32, 64))
-	case 1:
+	case 2, 3:
 		return fmt.Sprintf("(%s & %d) != 0", i, w.num(1, 7, 16, 32, 256))
 	}
-	return fmt.Sprintf("%s > %s", values[w.r.IntN(len(values))], w.constantOf(typ))
+	return fmt.Sprintf("%s > %s", w.load(i, n, ins), w.threshold(typ))
 }

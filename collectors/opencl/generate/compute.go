@@ -128,14 +128,14 @@ func writeIterate(w *writer) draw {
 				w.work(8)
 				w.line("s ^= s << 13; s ^= s >> 17; s ^= s << 5;")
 				v := w.declare("u", "uniform", typ, fmt.Sprintf("(%s)(s >> 8) * %s", typ, literal(typ, 5.96e-8)))
-				w.line("%s += %s;", acc, w.expression(typ, []string{v, acc}, 1+w.r.IntN(6)))
+				w.next(typ, acc, fmt.Sprintf("%s * %s", v, w.expression(typ, []string{v, acc}, 1+w.r.IntN(6))))
 			})
 			w.line("%s = %s;", w.at(out, i), acc)
 		default:
 			v := w.declare("x", "start", typ, fmt.Sprintf("(%s)%s * %s", typ, i, literal(typ, 0.001)))
 			acc := w.declare("acc", "acc", typ, v)
 			w.loop("k", "iter", lit(0), limit, lit(1), func(index) {
-				w.line("%s = %s;", acc, w.expression(typ, []string{v, acc}, 2+w.r.IntN(8)))
+				w.next(typ, acc, w.expression(typ, []string{v, acc}, 2+w.r.IntN(8)))
 			})
 			w.line("%s = %s;", w.at(out, i), acc)
 		}

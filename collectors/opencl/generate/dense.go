@@ -41,10 +41,10 @@ func writeMap(w *writer) draw {
 		for _, p := range ins {
 			leaves = append(leaves, w.declare("v", "value", typ, w.at(p, i)))
 		}
-		acc := w.declare("t", "result", typ, w.expression(typ, leaves, depth))
+		acc := w.declare("t", "result", typ, w.mix(typ, append([]string{w.expression(typ, leaves, depth)}, leaves...)))
 		if w.chance(0.35) {
 			w.loop("k", "iter", lit(0), lit(w.num(2, 4, 8, 16, 32, 64)), lit(1), func(index) {
-				w.accumulate(typ, acc, w.expression(typ, append(leaves, acc), 1+w.r.IntN(6)), "+")
+				w.next(typ, acc, w.expression(typ, append([]string{acc}, leaves...), 1+w.r.IntN(6)))
 			})
 		}
 		w.line("%s = %s;", w.at(out, i), acc)
