@@ -231,7 +231,7 @@ func (r *run) report(done bool) {
 	if r.show == nil {
 		return
 	}
-	p := Progress{Step: r.result.Steps, Steps: r.total, Loss: math.NaN(), Validation: math.NaN(), Elapsed: time.Since(r.began), Done: done, Note: r.note}
+	p := Progress{Step: r.result.Steps, Steps: r.total, Loss: math.NaN(), Validation: math.NaN(), Elapsed: time.Since(r.began), From: r.from, Done: done, Note: r.note}
 	if done && r.result.Stopped == "patience" {
 		p.Note = fmt.Sprintf("%s, no better since step %d", r.note, r.result.Best.Step)
 	}

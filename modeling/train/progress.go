@@ -6,6 +6,7 @@ package train
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ type Progress struct {
 	Loss        float64       // training loss, mean since the last report
 	Validation  float64       // loss on data not trained on; NaN when there is none
 	Elapsed     time.Duration // since the start
+	From        int           // the step at which Elapsed began, of a resumed run
 	Done        bool          // the last report of the run
 	Note        string        // one line shown with it ("on XLA ...", "cancelled")
 }
@@ -30,8 +32,8 @@ func (p Progress) Line() string {
 		line += fmt.Sprintf(", held out %.4g", p.Validation)
 	}
 	line += ", " + p.Elapsed.Round(10*time.Millisecond).String()
-	if p.Step > 0 && p.Step < p.Steps && !p.Done {
-		left := time.Duration(float64(p.Elapsed) / float64(p.Step) * float64(p.Steps-p.Step))
+	if p.Step > p.From && p.Step < p.Steps && !p.Done {
+		left := time.Duration(float64(p.Elapsed) / float64(p.Step-p.From) * float64(p.Steps-p.Step))
 		line += ", about " + left.Round(100*time.Millisecond).String() + " left"
 	}
 	if p.Note != "" {
@@ -108,22 +110,17 @@ const column = 1.5
 // It takes the page's text colour, so that it reads in light and dark.
 func Curve(history []Progress) string {
 	const w, h, left, right, top, bottom = 480.0, 170.0, 62.0, 96.0, 10.0, 34.0
-	lo, hi := math.Inf(1), math.Inf(-1)
 	steps := 1
-	each := func(f func(p Progress, loss float64, held bool)) {
-		for _, p := range history {
-			if p.Loss > 0 && !math.IsInf(p.Loss, 0) {
-				f(p, p.Loss, false)
-			}
-			if p.Validation > 0 && !math.IsInf(p.Validation, 0) {
-				f(p, p.Validation, true)
-			}
-		}
-	}
-	each(func(p Progress, loss float64, _ bool) {
-		lo, hi = math.Min(lo, loss), math.Max(hi, loss)
+	for _, p := range history {
 		steps = max(steps, p.Step, p.Steps)
-	})
+	}
+	x := func(step float64) float64 { return left + (w-left-right)*step/float64(steps) }
+	training := averaged(history, func(p Progress) float64 { return p.Loss }, column/(w-left-right)*float64(steps))
+	held := averaged(history, func(p Progress) float64 { return p.Validation }, column/(w-left-right)*float64(steps))
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, q := range slices.Concat(training, held) {
+		lo, hi = math.Min(lo, q.loss), math.Max(hi, q.loss)
+	}
 	if lo > hi {
 		return ""
 	}
@@ -132,7 +129,6 @@ func Curve(history []Progress) string {
 		mid := (a + b) / 2
 		a, b = mid-0.15, mid+0.15
 	}
-	x := func(step int) float64 { return left + (w-left-right)*float64(step)/float64(steps) }
 	y := func(loss float64) float64 { return top + (h-top-bottom)*(b-math.Log10(loss))/(b-a) }
 	var s strings.Builder
 	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img" aria-label="loss over steps" `+
@@ -147,29 +143,14 @@ func Curve(history []Progress) string {
 	fmt.Fprintf(&s, `<text x="%g" y="%g" text-anchor="middle">step</text>`, (left+w-right)/2, h-4)
 	fmt.Fprintf(&s, `<text transform="translate(12 %g) rotate(-90)" text-anchor="middle">loss (log scale)</text>`, (top+h-bottom)/2)
 	// Okabe and Ito's blue and vermillion, distinct also in dash.
-	for i, style := range []struct{ colour, dash, name string }{{"#0072b2", "none", "training"}, {"#d55e00", "5 3", "held out"}} {
+	for i, style := range []struct {
+		colour, dash, name string
+		points             []point
+	}{{"#0072b2", "none", "training", training}, {"#d55e00", "5 3", "held out", held}} {
 		var path []string
-		var pen struct {
-			column, n int
-			x, y      float64
+		for _, q := range style.points {
+			path = append(path, fmt.Sprintf("%.1f,%.1f", x(q.step), y(q.loss)))
 		}
-		draw := func() {
-			if pen.n > 0 {
-				path = append(path, fmt.Sprintf("%.1f,%.1f", pen.x/float64(pen.n), pen.y/float64(pen.n)))
-			}
-			pen.n, pen.x, pen.y = 0, 0, 0
-		}
-		each(func(p Progress, loss float64, held bool) {
-			if held != (i == 1) {
-				return
-			}
-			if c := int(x(p.Step) / column); c != pen.column {
-				draw()
-				pen.column = c
-			}
-			pen.n, pen.x, pen.y = pen.n+1, pen.x+x(p.Step), pen.y+y(loss)
-		})
-		draw()
 		if len(path) == 0 {
 			continue
 		}
@@ -181,4 +162,34 @@ func Curve(history []Progress) string {
 	}
 	s.WriteString(`</svg>`)
 	return s.String()
+}
+
+// point is a loss after some steps, or a mean of both.
+type point struct{ step, loss float64 }
+
+// averaged are the positive, finite losses of a history, those within each
+// stretch of width steps as their geometric mean.
+func averaged(history []Progress, of func(Progress) float64, width float64) []point {
+	var points []point
+	stretch, n := -1, 0.0
+	var step, log float64
+	flush := func() {
+		if n > 0 {
+			points = append(points, point{step / n, math.Exp(log / n)})
+		}
+		n, step, log = 0, 0, 0
+	}
+	for _, p := range history {
+		l := of(p)
+		if !(l > 0) || math.IsInf(l, 0) {
+			continue
+		}
+		if s := int(float64(p.Step) / width); s != stretch {
+			flush()
+			stretch = s
+		}
+		n, step, log = n+1, step+float64(p.Step), log+math.Log(l)
+	}
+	flush()
+	return points
 }

@@ -78,3 +78,27 @@ func TestLossesThatAreNoNumbersAreLeftOut(t *testing.T) {
 		t.Errorf("one point: %q", got)
 	}
 }
+
+// Of a long run, each column of pixels shows the geometric mean of its steps,
+// and the axis ends where the curve does, not where single steps do.
+func TestALongRunIsAveraged(t *testing.T) {
+	var h []train.Progress
+	for i := range 40000 {
+		loss := 0.01
+		if i%2 == 1 {
+			loss = 1 // geometric mean 0.1
+		}
+		h = append(h, train.Progress{Step: i + 1, Steps: 40000, Loss: loss, Validation: math.NaN()})
+	}
+	svg := train.Curve(h)
+	if len(svg) > 6000 || strings.Contains(svg, ">0.01<") || strings.Contains(svg, ">1<") || !strings.Contains(svg, ">0.1<") {
+		t.Errorf("%d bytes: %.900s", len(svg), svg)
+	}
+}
+
+func TestTheTimeLeftOfAResumedRun(t *testing.T) {
+	p := train.Progress{Step: 60, From: 50, Steps: 100, Loss: 1, Validation: math.NaN(), Elapsed: 10 * time.Second}
+	if got := p.Line(); !strings.Contains(got, "about 40s left") {
+		t.Error(got)
+	}
+}

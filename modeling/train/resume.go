@@ -162,6 +162,6 @@ func (r *run) resume(steps []int) error {
 			res.Record.Backend, res.Steps))
 	}
 	res.Record = record
-	r.result, r.saved = res, res.Steps
+	r.result, r.saved, r.from = res, res.Steps, res.Steps
 	return nil
 }

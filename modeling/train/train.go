@@ -219,6 +219,7 @@ type run struct {
 	best            State // in memory, without a directory
 	bestAt          int   // step that best holds
 	saved           int   // step of the last checkpoint, -1 for none
+	from            int   // step at which this process began
 	note            string
 }
 
