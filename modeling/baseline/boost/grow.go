@@ -430,6 +430,11 @@ func (g *grower) best(l *leaf) candidate {
 			if h[b].h <= 1e-9 && b < known-1 {
 				continue // no row here: the same split as before
 			}
+			if !g.bound { // most splits are no better than the best so far, whichever side the unknown go
+				if most := g.gain(l, left); most <= c.gain && (!someUnknown || g.gain(l, sums{left.g + lost.g, left.h + lost.h}) <= c.gain) {
+					continue
+				}
+			}
 			if someUnknown {
 				g.try(&c, l, j, b, left, false)
 				if b < known-1 {
@@ -444,6 +449,12 @@ func (g *grower) best(l *leaf) candidate {
 	return c
 }
 
+// gain is by how much the loss falls, times two, if the rows of left leave l.
+func (g *grower) gain(l *leaf, left sums) float64 {
+	rg, rh := l.total.g-left.g, l.total.h-left.h
+	return left.g*left.g/(left.h+g.L2) + rg*rg/(rh+g.L2) - l.total.g*l.total.g/(l.total.h+g.L2)
+}
+
 // try keeps a split if it is better than the best so far.
 func (g *grower) try(c *candidate, l *leaf, feature, bin int, left sums, unknownLeft bool) {
 	right := sums{l.total.g - left.g, l.total.h - left.h}
@@ -452,7 +463,7 @@ func (g *grower) try(c *candidate, l *leaf, feature, bin int, left sums, unknown
 	}
 	var gain, mid float64
 	if !g.bound {
-		gain = left.g*left.g/(left.h+g.L2) + right.g*right.g/(right.h+g.L2) - l.total.g*l.total.g/(l.total.h+g.L2)
+		gain = g.gain(l, left)
 	} else {
 		clip := func(s sums) float64 { return math.Max(l.lo, math.Min(l.hi, g.newton(s))) }
 		// The loss falls by -(2 G v + (H + L2) v^2) / 2 at the value v.
