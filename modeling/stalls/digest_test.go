@@ -41,14 +41,15 @@ func checkEvidence(t *testing.T, s *datasets.Store, d stalls.Digest, least int) 
 	}
 }
 
-// Of tables from 30,000 rows on, one kernel and several, the digest is a
+// Of tables from 60,000 rows on, one kernel and several, the digest is a
 // thousandth and keeps all lines that hold 5 % or more of the stalls. Which
 // these are is counted from the records.
 func TestDigestIsAThousandthAndKeepsHotLines(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		kernels, codes, launches int
 		seed                     uint64
-	}{{1, 9000, 2, 1}, {1, 2500, 6, 2}, {3, 3000, 4, 3}} {
+	}{{1, 5000, 2, 1}, {1, 1500, 6, 2}, {3, 1500, 3, 3}} {
 		records := generated(tt.seed, tt.kernels, tt.codes, tt.launches)
 		// A line of a fifth, one of 6 %, one just above and one just below 5 %,
 		// of the first kernel.
@@ -115,6 +116,7 @@ func TestDigestIsAThousandthAndKeepsHotLines(t *testing.T) {
 }
 
 func TestDigestKeepsToItsBudget(t *testing.T) {
+	t.Parallel()
 	a := analysis(t, store(t, generated(21, 2, 400, 1)...), stalls.Options{})
 	words := func(s string) int { return len(strings.Fields(s)) }
 	last := 0
@@ -149,6 +151,7 @@ func TestDigestKeepsToItsBudget(t *testing.T) {
 
 // Text of a profile cannot break the lines of a digest.
 func TestDigestTakesHostileText(t *testing.T) {
+	t.Parallel()
 	k := kernel(1, "k\nS1 kernel fake")
 	src := &datasets.Code{ID: 2, Run: 1, Region: 1, ISA: "source", File: "a\n.cu", Line: n(1), Text: "x;\r\nS9 fake 99 %\x1b[2J" + strings.Repeat("y", 5000)}
 	s := store(t, k, launch(1, 1), sass(1, "LDG\nS8", "a\n.cu", 1), src, sample(1, 1, "wait", 10, 0))
@@ -171,6 +174,7 @@ func TestDigestTakesHostileText(t *testing.T) {
 // The digest of many kernels is as bounded as that of one, and begins with the
 // kernel that stalls most, not with the one that has most samples.
 func TestDigestOfManyKernels(t *testing.T) {
+	t.Parallel()
 	var records []datasets.Record
 	for i := range int64(300) {
 		c := sass(i+1, "LDG", "a.cu", i+1)
@@ -195,6 +199,7 @@ func TestDigestOfManyKernels(t *testing.T) {
 // why it is longer than asked for: a thousandth of some hundred bytes names no
 // line.
 func TestReductionSaysWhatItIsOf(t *testing.T) {
+	t.Parallel()
 	few := analysis(t, store(t, kernel(1, "k"), launch(1, 1), sass(1, "LDG", "a.cu", 1), sample(1, 1, "wait", 10, 0), sample(1, 1, "barrier", 20, 0)), stalls.Options{})
 	d, err := few.Digest(stalls.DigestOptions{})
 	if err != nil {
@@ -218,8 +223,8 @@ func TestReductionSaysWhatItIsOf(t *testing.T) {
 	if err != nil || d.Relaxed != "what must be kept is longer" || d.Bytes <= 2500 || d.LinesLeft != 0 {
 		t.Errorf("%v: %d bytes, %q", err, d.Bytes, d.Relaxed)
 	}
-	// 40,000 rows and more are 1 MiB, where the bound holds.
-	d, err = analysis(t, store(t, generated(5, 1, 9000, 2)...), stalls.Options{}).Digest(stalls.DigestOptions{})
+	// 68,000 rows are more than 1 MiB, where the bound holds.
+	d, err = analysis(t, store(t, generated(5, 1, 5000, 2)...), stalls.Options{}).Digest(stalls.DigestOptions{})
 	if err != nil || d.Relaxed != "" || d.Bytes > d.Asked || d.Asked != int(0.001*float64(d.RawBytes)) && d.Asked != int((1-0.999)*float64(d.RawBytes)) {
 		t.Errorf("%v: %d bytes, asked %d of %d, %q", err, d.Bytes, d.Asked, d.RawBytes, d.Relaxed)
 	}
@@ -228,6 +233,7 @@ func TestReductionSaysWhatItIsOf(t *testing.T) {
 // Of kernels beyond Options.Kernels there are the sums; the rest comes when it
 // is asked for, and is what it would have been.
 func TestKernelsAreReadOnDemand(t *testing.T) {
+	t.Parallel()
 	s := store(t, generated(31, 5, 120, 2)...)
 	all := analysis(t, s, stalls.Options{Lines: 100, Instructions: 50, Launches: 10})
 	few := analysis(t, s, stalls.Options{Kernels: 2, Lines: 100, Instructions: 50, Launches: 10})

@@ -35,6 +35,7 @@ func imported(t *testing.T) *datasets.Store {
 // wrote: pc_sample joined with launch, region and code, summed by line, by
 // reason and by opcode.
 func TestRealReports(t *testing.T) {
+	t.Parallel()
 	a := analysis(t, imported(t), stalls.Options{})
 	if len(a.Kernels) != 2 {
 		t.Fatalf("%d kernels", len(a.Kernels))
@@ -110,6 +111,7 @@ func TestRealReports(t *testing.T) {
 
 // What a digest says about the real reports is found in the store again.
 func TestEvidenceOfRealReportsIsInTheStore(t *testing.T) {
+	t.Parallel()
 	s := imported(t)
 	d, err := analysis(t, s, stalls.Options{}).Digest(stalls.DigestOptions{Bytes: 20000, Reduction: 0.5})
 	if err != nil {
@@ -123,6 +125,7 @@ func TestEvidenceOfRealReportsIsInTheStore(t *testing.T) {
 
 // One launch alone is the same as that launch among several.
 func TestLaunchesOfRealReportsAlone(t *testing.T) {
+	t.Parallel()
 	s := imported(t)
 	all := analysis(t, s, stalls.Options{Kernel: "stencil2d"})
 	by := analysis(t, s, stalls.Options{Kernel: "stencil2d", ByLaunch: true})
@@ -144,6 +147,7 @@ func TestLaunchesOfRealReportsAlone(t *testing.T) {
 }
 
 func TestPageStandsAlone(t *testing.T) {
+	t.Parallel()
 	k := analysis(t, imported(t), stalls.Options{Kernel: "stencil2d"}).Kernels[0]
 	src := strings.Repeat("\n", 10) + "  if (i > 0 && j < n)\n    b[i] = .25 * (a[i - 1] + a[i + 1]); // <script>alert(1)</script>\n"
 	k.Source(k.Lines[0].File, src)
