@@ -152,18 +152,45 @@ func (r *run) split(s *state, cond csource.Expr, v *value) (t, f *state, held tr
 			}
 		}
 	}
+	if v.k == unknown {
+		if q, ok := r.guard(s, cond); ok {
+			p = q
+		}
+	}
 	r.count(s, at, kind, 1)
 	t, f = s, s.clone()
 	t.part(p, sum, hit, held, 1)
 	f.part(1-p, sum, sum-hit, held, 0)
 	t.level, f.level = max(t.level, lv), max(f.level, lv)
-	if v.k != unknown && v.form != nil && !isOrder(v.form.op) {
+	if v.k != unknown && v.form != nil && !r.narrows(v.form) {
 		t.given = also(t.given, v.form)
 		f.given = also(f.given, combine("==", v.form, &form{}))
 	}
 	r.suppose(t, cond, true)
 	r.suppose(f, cond, false)
 	return t, f, held
+}
+
+// guard is the share that passes a comparison of an id with an argument that has
+// no value: all, for launches are made as large as their data.
+func (r *run) guard(s *state, cond csource.Expr) (p float64, ok bool) {
+	e, isBinary := cond.(*csource.Binary)
+	if !isBinary || !isOrder(e.Op) {
+		return 0, false
+	}
+	a, b := r.silent(s, e.X), r.silent(s, e.Y)
+	less := e.Op == "<" || e.Op == "<="
+	if a.k == unknown {
+		a, b, less = b, a, !less
+	}
+	if a.k != varying || a.form == nil || b.k != unknown || b.loaded || !b.isInt() {
+		return 0, false
+	}
+	r.note("line %d: %s", e.Line, "a bound of ids is not known; all work-items are taken to be within it")
+	if less {
+		return 1, true
+	}
+	return 0, true
 }
 
 // also is the conjunction of two conditions; the first alone where it gets long.
@@ -178,6 +205,15 @@ func also(a, b *form) *form {
 		return c
 	}
 	return a
+}
+
+// narrows tells whether a condition is the same as a range of an axis.
+func (r *run) narrows(f *form) bool {
+	if !isOrder(f.op) || !f.a.affine() || !f.b.affine() || !f.a.constant() && !f.b.constant() {
+		return false
+	}
+	_, n, ok := r.g.axesOf(f)
+	return ok && n == 1
 }
 
 // shareGiven is the share for which a condition holds among those for which what

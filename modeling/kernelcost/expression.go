@@ -145,7 +145,7 @@ func (r *run) write(s *state, p *value, t *csource.Type, id int, at csource.Pos,
 		return
 	}
 	r.access(s, id, at, p, t, store)
-	r.depth, r.chain = max(r.depth, v.depth+1), max(r.chain, v.chain)
+	r.deepen(v.depth+1, v.chain)
 }
 
 // pointee is what a pointer or array type leads to.
@@ -453,6 +453,13 @@ func (r *run) operate(s *state, at csource.Pos, op string, a, b *value) *value {
 	if compares {
 		v := r.integers(op, r.common(a, t), r.common(b, t), tInt)
 		v.depth++
+		if f := a.symbolic(); f != nil && v.k == varying && v.form == nil && t.Unsigned && (op == "<" || op == "<=") && b.in.lo >= 0 {
+			// Unsigned x < n: 0 <= x and x < n.
+			v.form = also(combine(">=", f, &form{}), combine(op, f, b.symbolic()))
+			if b.symbolic() == nil {
+				v.form = nil
+			}
+		}
 		if width(t) > 1 {
 			v = &value{t: lanesOf(tInt, width(t)), in: all, loaded: true, depth: v.depth}
 		}

@@ -194,7 +194,7 @@ func (r *run) sampleLoop(s *state, l *csource.Loop, f *loopFacts, t trips) {
 	touched := len(r.order)
 	uneven := false
 	var last *state
-	for i, p := range ps {
+	for _, p := range ps {
 		b := s.clone()
 		b.loops++
 		b.level = max(b.level, t.level)
@@ -212,7 +212,7 @@ func (r *run) sampleLoop(s *state, l *csource.Loop, f *loopFacts, t trips) {
 		for _, slot := range f.assigned {
 			r.set(b, slot, r.inIteration(b, slot, start, wide[slot], f, t, p.at, symbol))
 		}
-		marks := r.depths(b, f)
+		mark := r.mark(b, f)
 		for _, c := range f.conjuncts {
 			r.suppose(b, c, true)
 		}
@@ -228,15 +228,15 @@ func (r *run) sampleLoop(s *state, l *csource.Loop, f *loopFacts, t trips) {
 			}
 			r.test(b, f, l, t)
 		}
-		for slot, d := range r.depths(b, f) {
-			growth[slot] = [2]float64{max(0, d[0]-marks[slot][0]), max(0, d[1]-marks[slot][1])}
+		for _, slot := range f.assigned {
+			v := r.get(b, slot)
+			growth[slot] = [2]float64{v.depth - mark, v.chain - mark}
 		}
 		if each := (r.ticks - from) / p.weight; tick < 0 {
 			tick = each
 		} else if !near(each, tick) {
 			uneven = true
 		}
-		_ = i
 		if !b.dead {
 			last = b
 		}
@@ -250,7 +250,6 @@ func (r *run) sampleLoop(s *state, l *csource.Loop, f *loopFacts, t trips) {
 	r.after(s, f, t, start, wide, last, growth)
 	copy(s.w, before.w)
 	s.sum = before.sum
-	r.gone(s, frame)
 }
 
 // demote says of what a loop counted that it is a mean over sampled iterations.
@@ -263,17 +262,16 @@ func (r *run) demote(from int) {
 	}
 }
 
-// gone takes out what returned from within the loop. Those at a break stay.
-func (r *run) gone(s *state, frame *loopFrame) {}
-
-// depths are the chains that lead to the variables that a loop changes.
-func (r *run) depths(s *state, f *loopFacts) map[int][2]float64 {
-	m := make(map[int][2]float64, len(f.assigned))
+// mark marks the chains that come from the iteration before, and returns by how
+// much.
+func (r *run) mark(s *state, f *loopFacts) float64 {
+	by := carried * math.Pow(100, float64(min(s.loops-1, 3)))
 	for _, slot := range f.assigned {
-		v := r.get(s, slot)
-		m[slot] = [2]float64{v.depth, v.chain}
+		c := *r.get(s, slot)
+		c.depth, c.chain = by, by
+		r.set(s, slot, &c)
 	}
-	return m
+	return by
 }
 
 // widen is the range of each changed variable over all iterations.
@@ -438,7 +436,7 @@ func (r *run) after(s *state, f *loopFacts, t trips, start []*value, wide map[in
 		if last != nil {
 			end := r.get(last, slot)
 			out.loaded = out.loaded || end.loaded
-			out.depth, out.chain = end.depth, end.chain
+			out.depth, out.chain = lengthened(v.depth, end.depth, growth[slot][0], times), lengthened(v.chain, end.chain, growth[slot][1], times)
 			if w, ok := wide[slot]; ok {
 				out.in = v.in.join(end.in).meet(rangeOrAll(v.t))
 				if c, counted := f.changes[slot]; counted && (c.op == "+" || c.op == "-") {
@@ -448,8 +446,6 @@ func (r *run) after(s *state, f *loopFacts, t trips, start []*value, wide map[in
 				}
 			}
 		}
-		out.depth = v.depth + growth[slot][0]*max(times, 1)
-		out.chain = v.chain + growth[slot][1]*max(times, 1)
 		c, ok := f.changes[slot]
 		if ok && c.every && (c.op == "+" || c.op == "-") && t.known && t.level < assumed && v.k != unknown && f.stays(c.by) && v.isInt() && !f.open {
 			by := r.silent(s, c.by)
@@ -472,6 +468,15 @@ func (r *run) after(s *state, f *loopFacts, t trips, start []*value, wide map[in
 		}
 		r.set(s, slot, out)
 	}
+}
+
+// lengthened is a chain behind a loop: it grows in each iteration where the
+// variable depends on itself, else it is what the last one made it.
+func lengthened(before, end, growth, times float64) float64 {
+	if growth < 0 {
+		return end
+	}
+	return before + growth*max(times, 1)
 }
 
 func rangeOrAll(t *csource.Type) interval {

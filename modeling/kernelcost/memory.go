@@ -14,6 +14,7 @@ type object struct {
 	elem   *csource.Type
 	bytes  int64 // where known, else 0
 	in     interval
+	top    int64    // byte that the form of an index reaches for certain
 	seen   [2]int64 // least and greatest byte that sampled work-items reached
 	reads  bool
 	writes bool
@@ -119,6 +120,11 @@ func (r *run) bound(s *state, o *object, p *value, size int, op operation, at cs
 		}
 	} else {
 		o.in = o.in.join(interval{in.lo, in.hi + int64(size)})
+		if f := p.form; f != nil && f.affine() && s.level == exact && s.given == nil {
+			if _, _, ok := r.g.axesOf(f); ok && r.span(f) == in {
+				o.top = max(o.top, in.hi+int64(size))
+			}
+		}
 	}
 	if p.k == unknown || s.moved {
 		return

@@ -71,7 +71,7 @@ type Buffer struct {
 	Writes    bool
 	Known     bool  // Bytes is enough for all accesses
 	Bytes     int64 // least size without an access out of bounds, where known
-	Tight     bool  // some work-item of the sample reaches the last byte
+	Tight     bool  // some work-item reaches the last byte
 	Footprint int64 // bytes between the least and the greatest access
 	Why       string
 }
@@ -194,7 +194,7 @@ func (o *object) result() Buffer {
 		b.Why = o.why + ", line " + strconv.Itoa(int(o.line))
 	case !o.in.empty():
 		b.Known, b.Bytes = true, o.in.hi
-		b.Tight = o.seen[1] == o.in.hi
+		b.Tight = max(o.seen[1], o.top) == o.in.hi
 	}
 	lo, hi := o.in.lo, o.in.hi
 	if o.bytes > 0 && o.open { // what is there at most

@@ -89,7 +89,21 @@ func (r *run) set(s *state, n int, v *value) {
 		s.vars = append(s.vars, nil)
 	}
 	s.vars[i] = v
-	r.depth, r.chain = max(r.depth, v.depth), max(r.chain, v.chain)
+	r.deepen(v.depth, v.chain)
+}
+
+// carried marks chains that come from an earlier iteration: by so much, times
+// 100 for each loop further in.
+const carried = 1e9
+
+// deepen notes how long chains get. Those that are marked count behind their loop.
+func (r *run) deepen(depth, chain float64) {
+	if depth < carried {
+		r.depth = max(r.depth, depth)
+	}
+	if chain < carried {
+		r.chain = max(r.chain, chain)
+	}
 }
 
 // begin is the state at the kernel's start.

@@ -276,6 +276,9 @@ func (r *run) span(f *form) interval {
 
 // convert is a value in another type, as an assignment does it.
 func (r *run) convert(v *value, t *csource.Type) *value {
+	if t.Class == csource.Floating && v.t.Class == csource.Floating && v.t.Bytes == t.Bytes && width(v.t) == width(t) {
+		return v
+	}
 	if t.Class == csource.Integer && v.t.Class == csource.Integer {
 		if v.t.Bytes == t.Bytes && v.t.Unsigned == t.Unsigned && width(v.t) == width(t) {
 			return v

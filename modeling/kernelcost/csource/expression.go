@@ -32,7 +32,7 @@ func (p *parser) assignment() Expr {
 	switch t.s {
 	case "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=":
 		p.i++
-		return &Assign{at, t.s[:len(t.s)-1], x, p.assignment()}
+		return &Assign{at, t.s[:len(t.s)-1], x, p.initialiser()}
 	}
 	return x
 }
@@ -58,12 +58,19 @@ func (p *parser) conditional() Expr {
 
 var precedence = map[string]int{"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10}
 
+// longest is how many operators of one expression may follow each other.
+const longest = 1000
+
 func (p *parser) binary(least int) Expr {
 	x := p.unary()
-	for {
+	for n := 0; ; n++ {
 		t := p.peek()
 		if t.kind != punctuation {
 			return x
+		}
+		if n > longest {
+			p.report(t.line, "an expression has more than %d operators in a row", longest)
+			return &BadExpr{p.pos()}
 		}
 		level := precedence[t.s]
 		if level < least || level == 0 {
@@ -152,6 +159,9 @@ func (p *parser) unknownCast() bool {
 	if t.kind != identifier || p.known(t.s) {
 		return false
 	}
+	if t.s == "std" && p.ahead(1).s == "::" && p.ahead(3).s == ")" {
+		return true
+	}
 	if _, isEnum := p.unit.Enums[t.s]; isEnum {
 		return false
 	}
@@ -211,6 +221,26 @@ func (p *parser) primary() Expr {
 	case t.s == "::" && p.ahead(1).kind == identifier:
 		p.i++
 		return p.primary()
+	case t.s == "[" && t.kind == punctuation && p.dialect == CUDA: // a lambda: not followed
+		p.i++
+		p.skip("]")
+		if p.accept("(") {
+			p.skip(")")
+			p.accept(")")
+		}
+		for !p.done() && !p.is("{") && !p.is(";") && !p.is(")") {
+			p.i++
+		}
+		if p.accept("{") {
+			for depth := 1; !p.done() && depth > 0; p.i++ {
+				if p.is("{") {
+					depth++
+				} else if p.is("}") {
+					depth--
+				}
+			}
+		}
+		return &List{Pos: at}
 	case t.kind == identifier:
 		return p.name(at)
 	}

@@ -391,8 +391,8 @@ func (p *parser) function(at Pos, spec specifiers, result *Type, name string, te
 	}
 	f.Body = p.block()
 	f.Slots = p.slots
-	if p.i > 0 {
-		f.End = p.ts[p.i-1].line
+	if n := min(p.i, len(p.ts)); n > 0 {
+		f.End = p.ts[n-1].line
 	}
 	p.unit.Functions = append(p.unit.Functions, f)
 	p.scopes = p.scopes[:1]

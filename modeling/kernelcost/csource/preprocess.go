@@ -20,6 +20,7 @@ type preprocessor struct {
 	steps  int
 	limit  int
 	depth  int
+	never  map[string]bool // names that are not defined
 	report func(line int32, format string, args ...any)
 }
 
@@ -29,6 +30,16 @@ type condition struct{ live, taken, outer bool }
 // run reads all tokens. Included files are not there: what they define is not.
 func (p *preprocessor) run(in []token) {
 	var open []condition
+	// A macro with the name of a template's parameter is of another file that was
+	// put together with this one.
+	for i := range in {
+		if (in[i].s == "typename" || in[i].s == "class") && i+1 < len(in) && in[i+1].kind == identifier && i > 0 && (in[i-1].s == "<" || in[i-1].s == ",") {
+			if p.never == nil {
+				p.never = map[string]bool{}
+			}
+			p.never[in[i+1].s] = true
+		}
+	}
 	live := true
 	for i := 0; i < len(in); {
 		if in[i].first && in[i].s == "#" && in[i].kind == punctuation {
@@ -103,6 +114,9 @@ func (p *preprocessor) directive(d []token, open *[]condition, live bool, line i
 }
 
 func (p *preprocessor) define(d []token) {
+	if p.never[d[0].s] {
+		return
+	}
 	m := &macro{}
 	body := d[1:]
 	if len(body) > 0 && body[0].s == "(" && !body[0].space {

@@ -66,7 +66,10 @@ func (p *parser) statement() Stmt {
 	case p.accept("return"):
 		s := &Return{Pos: at}
 		if !p.is(";") {
-			s.X = p.expression()
+			s.X = p.initialiser()
+			for p.accept(",") {
+				p.assignment()
+			}
 		}
 		return p.ended(s)
 	case p.accept("break"):
