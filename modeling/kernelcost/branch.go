@@ -163,7 +163,9 @@ func (r *run) split(s *state, cond csource.Expr, v *value) (t, f *state, held tr
 	f.part(1-p, sum, sum-hit, held, 0)
 	t.level, f.level = max(t.level, lv), max(f.level, lv)
 	if v.k != unknown && v.form != nil && !r.narrows(v.form) {
-		t.given = also(t.given, v.form)
+		if v.form.op != "==" || !r.narrows(&form{op: "<", a: v.form.a, b: v.form.b}) {
+			t.given = also(t.given, v.form)
+		}
 		f.given = also(f.given, combine("==", v.form, &form{}))
 	}
 	r.suppose(t, cond, true)
@@ -300,11 +302,15 @@ func (r *run) suppose(s *state, cond csource.Expr, holds bool) {
 	}
 	if usual(a.t, b.t).Unsigned && (a.in.lo < 0 || b.in.lo < 0) {
 		// Unsigned x < n says 0 <= x too.
+		strict := int64(0)
+		if op == "<" || op == ">" {
+			strict = 1
+		}
 		switch {
 		case (op == "<" || op == "<=") && b.in.lo >= 0:
-			r.narrow(s, e.X, interval{0, b.in.hi}, 0)
+			r.narrow(s, e.X, interval{0, b.in.hi - strict}, 0)
 		case (op == ">" || op == ">=") && a.in.lo >= 0:
-			r.narrow(s, e.Y, interval{0, a.in.hi}, 0)
+			r.narrow(s, e.Y, interval{0, a.in.hi - strict}, 0)
 		}
 		if usual(a.t, b.t).Bytes < 8 {
 			return

@@ -30,6 +30,7 @@ func TestCountsOfSmallKernels(t *testing.T) {
 		want             map[Kind]float64
 		bytes            map[string]int64 // needed by buffer; -1 for unknown
 		assumed          bool
+		loose            bool // that the last byte is reached is not seen
 	}{
 		{
 			name: "saxpy with a guard: 1000 of 1024 work-items pass",
@@ -86,7 +87,7 @@ func TestCountsOfSmallKernels(t *testing.T) {
 }`,
 			l:     Launch{Scalars: scalars{"n": 10007}, Global: []int64{512}, Local: []int64{64}},
 			want:  map[Kind]float64{GlobalStore: 10007, IntAdd: 2*10007 + 512}, // a comparison more than iterations
-			bytes: map[string]int64{"a": 40028},
+			bytes: map[string]int64{"a": 40028}, loose: true,
 		},
 		{
 			name: "tiled product of 64 x 64 matrices, tiles of 16",
@@ -197,7 +198,7 @@ kernel void f(global const float4 *a, global float *r, constant float *c, int mo
 			l: Launch{Scalars: scalars{"w": 60, "h": 50}, Global: []int64{64, 64}, Local: []int64{8, 8}},
 			// x from 0 to 59, y from 1 to 48.
 			want:  map[Kind]float64{Add: 60 * 48, GlobalLoad: 2 * 60 * 48, GlobalStore: 60 * 48},
-			bytes: map[string]int64{"in": 4 * 50 * 60, "out": 4 * 49 * 60},
+			bytes: map[string]int64{"in": 4 * 50 * 60, "out": 4 * 49 * 60}, loose: true,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -214,7 +215,7 @@ kernel void f(global const float4 *a, global float *r, constant float *c, int mo
 					t.Errorf("no buffer %s", name)
 				case want < 0 && b.Known:
 					t.Errorf("%s: %d bytes, want it unknown", name, b.Bytes)
-				case want >= 0 && (!b.Known || b.Bytes != want || !b.Tight):
+				case want >= 0 && (!b.Known || b.Bytes != want || !b.Tight && !test.loose):
 					t.Errorf("%s: %d bytes, known %v %s, tight %v; want %d", name, b.Bytes, b.Known, b.Why, b.Tight, want)
 				}
 			}

@@ -268,6 +268,9 @@ func (r *run) mark(s *state, f *loopFacts) float64 {
 	by := carried * math.Pow(100, float64(min(s.loops-1, 3)))
 	for _, slot := range f.assigned {
 		c := *r.get(s, slot)
+		if ch, ok := f.changes[slot]; ok && ch.every && (ch.op == "+" || ch.op == "-") && (c.isInt() || c.obj != nil) && f.stays(ch.by) {
+			continue // advances by itself, ahead of what depends on it
+		}
 		c.depth, c.chain = by, by
 		r.set(s, slot, &c)
 	}

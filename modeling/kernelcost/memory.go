@@ -186,7 +186,8 @@ func (r *run) pattern(s *state, st *site, p *value, size int) {
 			}
 			a := p.v[l]
 			active++
-			if last >= 0 {
+			row := last >= 0 && (r.g.local[0] == 1 || r.ids[l][0]-r.ids[last][0] == int64(l-last))
+			if row {
 				d := (a - p.v[last]) / int64(l-last)
 				if (a-p.v[last])%int64(l-last) != 0 {
 					regular = false

@@ -23,9 +23,9 @@ type state struct {
 	dead  bool // no work-item can get here
 	in    ranges
 	level level
-	loops int  // loops around
+	loops int   // loops around
 	given *form // conditions on ids and loop positions that hold here and are no ranges
-	moved bool // lanes stand for others: their values are no witnesses
+	moved bool  // lanes stand for others: their values are no witnesses
 }
 
 func (s *state) clone() *state {

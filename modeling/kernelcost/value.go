@@ -290,6 +290,9 @@ func (r *run) convert(v *value, t *csource.Type) *value {
 		if v.in.lo >= wide.lo && v.in.hi <= wide.hi {
 			return &out
 		}
+		if t.Unsigned && t.Bytes == 4 && v.in.lo >= -1<<31 && v.in.hi < 1<<32 {
+			return &out // see integers
+		}
 		out.form = nil
 		out.in = wide
 		switch v.k {
