@@ -78,8 +78,12 @@ func (sc *scope) launchTable(ctx context.Context, k *Kernel) (t counters.Table, 
 			ms[i].Counters = append(ms[i].Counters, datasets.Counter{Metric: target, Unit: "s", Value: datasets.Some(float64(ms[i].DurNs.V) / 1e9)})
 		}
 	}
+	timed := func(m datasets.Measurement) bool { return m.Value(target).Valid }
+	if !slices.ContainsFunc(ms, timed) {
+		return t, "", nil // the empty table is refused
+	}
 	if t, err = counters.FromMeasurements(ms, target, false); err != nil {
-		return t, "", nil // no launch has a time: the empty table is refused
+		return t, "", err
 	}
 	if sc.tuned() && !slices.ContainsFunc(t.Names, func(n string) bool { return counters.Describe(n).Text != "" && counters.Describe(n).Source != "tuner" }) {
 		return t, "tuning parameter", sc.parameters(ctx, k, ms, &t)

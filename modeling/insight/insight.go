@@ -109,7 +109,10 @@ type Kernel struct {
 	Share    *float64 `json:"share,omitempty"` // of all
 	Launches int64    `json:"launches"`        // 0 where the tool does not count them
 	Bound    string   `json:"bound,omitempty"` // what limits it, where the roofline says
-	launched bool     // its counters are those of launches
+	// Side is on which side of the balance point at DRAM it is by the intensity
+	// of its dominant precision: "memory" or "compute".
+	Side     string `json:"side,omitempty"`
+	launched bool   // its counters are those of launches
 }
 
 func (k *Kernel) share() float64 {

@@ -40,9 +40,10 @@ func (sc *scope) readLimits(ctx context.Context) (note string, err error) {
 	return "Ceilings that the profile does not give are, as asked, those of " + strings.Join(from, ", then of ") + ".", nil
 }
 
-// nameLimits says, where the user named none, that ceilings can be named.
-func (sc *scope) nameLimits() string {
-	if sc.opt.Device != "" || sc.opt.Ceilings != 0 {
+// nameLimits says, where the ceiling of DRAM is what a roofline lacks and the
+// user named none, that ceilings can be named.
+func (sc *scope) nameLimits(r roofline.Result) string {
+	if sc.opt.Device != "" || sc.opt.Ceilings != 0 || !r.Traffic[roofline.DRAM].Rate.OK || r.Traffic[roofline.DRAM].Ceiling.OK {
 		return ""
 	}
 	return "; ceilings can be named (--device NAME, or --ceilings RUN)"

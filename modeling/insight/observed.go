@@ -83,9 +83,20 @@ func noise(ctx context.Context, sc *scope) (found, error) {
 	return f, nil
 }
 
-// traced reports whether the run is a trace of a whole program.
+// traced reports whether the run is a trace of a whole program. rocprof that
+// counts events runs kernels one by one: what is between them is its own doing.
 func (sc *scope) traced() bool {
-	return sc.is("nsys", "pytorch", "trace-event") || sc.run.Tool == "rocprof"
+	if sc.run.Tool == "rocprof" {
+		for m := range sc.metrics {
+			for _, block := range []string{"SQ_", "TCC_", "TCP_", "TA_", "TD_", "GRBM_", "SPI_", "CPC_"} {
+				if strings.HasPrefix(m, block) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	return sc.is("nsys", "pytorch", "trace-event")
 }
 
 // repeated reports whether the run's launches are repeats of the same work: not
@@ -137,13 +148,20 @@ func changes(ctx context.Context, sc *scope) (found, error) {
 			Reference: &Reference{Value: r.Before, What: "time before, " + r.Unit}, Sources: both(evidenceOfReport(r, true), evidenceOfReport(r, false)),
 			Query: "SELECT " + total(sc) + " / " + total(old)})
 	}
+	var only [2][]string // kernels of one side, before and after
 	for i, c := range r.Kernels {
+		switch c.Verdict {
+		case change.Vanished:
+			only[0] = append(only[0], clean(c.Name, mostName))
+		case change.New:
+			only[1] = append(only[1], clean(c.Name, mostName))
+		}
 		k := &Kernel{Name: c.Name, Kind: kindIn(sc, c.Name)}
 		if sc.named && c.Name != sc.kernels[0].Name || i >= 8 && !sc.named {
 			continue
 		}
 		if math.IsNaN(c.Ratio) {
-			continue // new and vanished kernels are told by the totals
+			continue // of new and vanished kernels there is a note
 		}
 		share := 0.0
 		if r.After > 0 {
@@ -168,6 +186,15 @@ func changes(ctx context.Context, sc *scope) (found, error) {
 		}
 		it.Statement += "."
 		f.items = append(f.items, it)
+	}
+	for i, run := range []int64{before, sc.run.ID} {
+		if n := len(only[i]); n > 0 {
+			note := fmt.Sprintf("Only in run %d: %s", run, strings.Join(only[i][:min(n, 5)], ", "))
+			if n > 5 {
+				note += fmt.Sprintf(" and %d more", n-5)
+			}
+			f.notes = append(f.notes, note+".")
+		}
 	}
 	return f, nil
 }

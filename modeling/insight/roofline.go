@@ -62,9 +62,19 @@ func rooflines(ctx context.Context, sc *scope) (found, error) {
 			}
 			f.items = append(f.items, items...)
 			if r.Bound == roofline.Unknown {
-				whys.add(r.Why, k.short())
+				whys.add(r.Why+sc.nameLimits(r), k.short())
 			} else {
 				k.Bound = string(r.Bound)
+			}
+			if p, ok := r.Dominant(); ok && r.Side(roofline.DRAM, p) != roofline.NoSide {
+				k.Side = string(r.Side(roofline.DRAM, p))
+			}
+			devices, err := number(ctx, sc.store, fmt.Sprintf("SELECT count(DISTINCT device) FROM launch WHERE run_id = %d AND region_id IN (%s)", sc.run.ID, sc.regions(k)))
+			if err != nil {
+				return f, err
+			}
+			if devices > 1 {
+				notes.add(fmt.Sprintf("launches on %.0f devices; rates and ceilings are means over them", devices), k.short())
 			}
 			for _, n := range r.Notes {
 				notes.add(n, k.short())
@@ -73,7 +83,7 @@ func rooflines(ctx context.Context, sc *scope) (found, error) {
 		}
 	}
 	for _, why := range whys.texts {
-		f.missing = append(f.missing, Missing{What: whys.of[why] + ": " + why + sc.nameLimits(), Command: sc.collectRoofline()})
+		f.missing = append(f.missing, Missing{What: whys.of[why] + ": " + why, Command: sc.collectRoofline()})
 	}
 	for _, n := range notes.texts {
 		f.notes = append(f.notes, "Roofline of "+notes.of[n]+": "+n+".")
@@ -387,8 +397,12 @@ func (w rooflineWriter) intensity(add adder) error {
 			side, roof = "right of", "arithmetic"
 		}
 		d := w.r.Distance(roofline.DRAM, p)
-		it.Statement = fmt.Sprintf("%s does %.3g %s in %s at DRAM, %s the machine balance of %.3g: its roof is %s, and it attains %s of that roof.",
-			w.k.short(), ai.Value, unit, p, side, balance, roof, percent(d.Value))
+		attains := ""
+		if d.OK {
+			attains = ", and it attains " + percent(d.Value) + " of that roof"
+		}
+		it.Statement = fmt.Sprintf("%s does %.3g %s in %s at DRAM, %s the machine balance of %.3g: its roof is %s%s.",
+			w.k.short(), ai.Value, unit, p, side, balance, roof, attains)
 		it.Reference = &Reference{Value: balance, What: "machine balance, " + unit, From: rooflinePaper}
 	}
 	return add(ai, func(a aggregate) string { return a.total(work.Flop) + " / nullif(" + a.total(traffic.Bytes) + ", 0)" }, it)

@@ -60,13 +60,26 @@ func FromMeasurements(ms []datasets.Measurement) []Launch {
 			count[c.Metric]++
 		}
 		for _, c := range m.Counters {
-			if c.Value.Valid && (count[c.Metric] == 1 || c.Instance == "") {
+			if c.Value.Valid && (count[c.Metric] == 1 || c.Instance == "") && fits(c.Metric, c.Unit) {
 				l.Metrics[c.Metric] = c.Value.V
 			}
 		}
 		out = append(out, l)
 	}
 	return out
+}
+
+// fits reports whether a counter of Nsight Compute has a unit that its name
+// can have: a time or a number of bytes in a unit that nobody knows is none.
+func fits(metric, unit string) bool {
+	switch {
+	case unit == "":
+	case strings.Contains(metric, "__time_duration."):
+		return unit == "s"
+	case strings.Contains(metric, "__bytes") && strings.HasSuffix(metric, ".sum"):
+		return unit == "byte"
+	}
+	return true
 }
 
 // ByKernel joins the results of a kernel's launches: times, work and bytes are

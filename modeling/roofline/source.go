@@ -116,16 +116,21 @@ func (c counters) get(name string) (float64, string) {
 // sum adds counters that must all be there, each times its weight.
 func (c counters) sum(weight float64, names ...string) Quantity {
 	total := known(0, strings.Join(names, " + "))
-	var lacking []string
+	var lacking, odd []string
 	for _, n := range names {
 		v, no := c.get(n)
-		if no != "" {
-			lacking = append(lacking, strings.TrimSuffix(no, notMeasured))
+		if name, ok := strings.CutSuffix(no, notMeasured); ok {
+			lacking = append(lacking, name)
+		} else if no != "" {
+			odd = append(odd, no)
 		}
 		total.Value += v
 	}
 	if lacking != nil {
-		return missing(strings.Join(lacking, ", ") + notMeasured)
+		odd = append(odd, strings.Join(lacking, ", ")+notMeasured)
+	}
+	if odd != nil {
+		return missing(strings.Join(odd, ", "))
 	}
 	return times(weight, known(total.Value, total.From))
 }

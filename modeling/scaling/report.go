@@ -16,8 +16,11 @@ func (m *Model) Formula() string {
 	var b strings.Builder
 	for i, t := range m.Terms {
 		c := m.Coefficients[i]
+		if i == 0 && len(m.Terms) > 1 && m.rounding(c) {
+			continue
+		}
 		switch {
-		case i == 0:
+		case b.Len() == 0:
 			b.WriteString(fmt.Sprintf("%.3g", c))
 		case c < 0:
 			b.WriteString(fmt.Sprintf(" - %.3g", -c))
@@ -33,6 +36,16 @@ func (m *Model) Formula() string {
 		unit = "seconds"
 	}
 	return strings.TrimSpace(b.String() + " " + unit)
+}
+
+// rounding reports whether a constant is what the fit's arithmetic leaves of
+// none: next to nothing beside the smallest value that the model gives.
+func (m *Model) rounding(c float64) bool {
+	least := math.Inf(1)
+	for _, p := range m.Points {
+		least = math.Min(least, math.Abs(m.At(p.At...)))
+	}
+	return math.Abs(c) < 1e-9*least && !math.IsInf(least, 1)
 }
 
 // Growth is the leading part of the model as text: "1" for a constant, and
