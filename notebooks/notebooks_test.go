@@ -46,13 +46,18 @@ func rooflab(t *testing.T, datasets string, args ...string) (status int, output 
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(tmp, "first-look-*")); err == nil && left != nil {
-		t.Errorf("files are left behind: %v", left)
+	for _, pattern := range []string{"first-look-*", "explanation-*", "rooflab-heat-*"} {
+		if left, _ := filepath.Glob(filepath.Join(tmp, pattern)); err == nil && left != nil {
+			t.Errorf("files are left behind: %v", left)
+		}
 	}
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-const firstLook = "01-first-look.ipynb"
+const (
+	firstLook   = "01-first-look.ipynb"
+	explanation = "02-from-counters-to-an-explanation.ipynb"
+)
 
 // files lists the files of this folder.
 func files(t *testing.T) string {
@@ -139,6 +144,81 @@ func TestFirstLookRuns(t *testing.T) {
 	}
 	if after := files(t); after != before {
 		t.Errorf("the run changed the folder:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+func TestExplanationRuns(t *testing.T) {
+	before := files(t)
+	out := filepath.Join(t.TempDir(), "out.ipynb")
+	if status, output := rooflab(t, "", "run", explanation, "-o", out); status != 0 {
+		t.Fatalf("exit status %d:\n%s", status, output)
+	}
+	nb, err := notebook.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, types := shown(nb)
+	for _, want := range []string{
+		"R1   spread is bound by latency", // the report
+		"1 of 16 kernels cover 84",        // hot: samples of perf
+		"hot path of cpu-clock: spread",   // call tree
+		"65025000",                        // 5 flop x 510 x 510 points x 50 steps, and as many reads
+		"16320000", "1638450",             // about 1.25 and 0.125 misses a point
+		"faster", "time.user", // the comparison
+		"merge grows as n^2 * log2(n)",         // sorting n^2 numbers
+		"spread grows as n^2\n", "[R1] spread", // the prompt
+		"No profile of your own", "16 statements",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is nowhere in the outputs:\n%s", want, text)
+		}
+	}
+	if types["image/svg+xml"] != 1 || types["application/vnd.plotly.v1+json"] != 1 || types["text/html"] < 10 {
+		t.Errorf("outputs of types %v, want a plot, an interactive one and ten tables or more", types)
+	}
+	if status, output := rooflab(t, "", "verify", out); status != 0 {
+		t.Errorf("verify: exit status %d:\n%s", status, output)
+	}
+	if after := files(t); after != before {
+		t.Errorf("the run changed the folder:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+func TestExplanationTakesAProfile(t *testing.T) {
+	profile, err := filepath.Abs("data/large.cali")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := notebook.ReadFile(explanation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first cell, the parameter and the report: none between is needed.
+	var cells []*notebook.Cell
+	for _, c := range whole.Cells {
+		parameter := strings.HasPrefix(c.Source, `profile := ""`)
+		if c.Type == notebook.Code && (len(cells) != 1 || parameter) {
+			cells = append(cells, c)
+		}
+	}
+	if len(cells) != 4 {
+		t.Fatalf("%d cells, want the first, the parameter, the report and the end", len(cells))
+	}
+	cells[3] = notebook.NewCell(notebook.Code, "must(0, errors.Join(store.Close(), os.RemoveAll(dir)))")
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.ipynb"), filepath.Join(dir, "out.ipynb")
+	if err := notebook.WriteFile(in, notebook.New(cells...)); err != nil {
+		t.Fatal(err)
+	}
+	if status, output := rooflab(t, "", "run", in, "-p", "profile="+profile, "-o", out); status != 0 {
+		t.Fatalf("exit status %d:\n%s", status, output)
+	}
+	nb, err := notebook.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := shown(nb); !strings.Contains(text, "large.cali is caliper-cali") || !strings.Contains(text, "Insight: run 1, caliper") {
+		t.Errorf("the report of the profile is missing:\n%s", text)
 	}
 }
 
