@@ -154,7 +154,7 @@ func (r *run) split(s *state, cond csource.Expr, v *value) (t, f *state, held tr
 	}
 	if v.k == unknown {
 		if q, ok := r.guard(s, cond); ok {
-			p = q
+			p, kind = q, BranchByID
 		}
 	}
 	r.count(s, at, kind, 1)

@@ -320,7 +320,7 @@ func isReinterpret(name string) bool {
 // conversionCall is convert_float4, as_int, __int2float_rn.
 func (r *run) conversionCall(s *state, e *csource.Call, args []*value, out *value) *value {
 	name := e.Name
-	to := ""
+	var to string
 	switch {
 	case strings.HasPrefix(name, "convert_"):
 		to, _, _ = strings.Cut(name[len("convert_"):], "_")

@@ -76,9 +76,6 @@ func (p *Program) Analyse(l Launch) (*Cost, error) {
 	r.tally = make([]*lineTally, p.Unit.Lines+1)
 	r.sites = make([][3]*site, p.Unit.Nodes)
 	r.exec(r.begin(fn, w), fn.Body)
-	if len(fn.Types) > 0 {
-		r.note("%s is a template: its types %s are taken for float unless the options say what they are", fn.Name, strings.Join(fn.Types, ", "))
-	}
 	if r.over {
 		r.note("the analysis stopped after %d steps: counts are too low", mostSteps)
 	}

@@ -79,7 +79,7 @@ func count(x float64) string {
 	switch {
 	case x == 0:
 		return ""
-	case x < 1e5 && x == float64(int64(x)):
+	case x < 1e6 && x == float64(int64(x)):
 		return strconv.FormatInt(int64(x), 10)
 	}
 	return strconv.FormatFloat(x, 'g', 4, 64)

@@ -16,7 +16,6 @@ type trips struct {
 	factor  float64
 	level   level
 	slot    int // of the variable that ends the loop, -1 where none does
-	by      *value
 	op      string
 	general bool // holds for the launch, not for one iteration of a loop around
 }

@@ -168,8 +168,9 @@ func (r *run) countAccess(s *state, at csource.Pos, o *object, size int, op oper
 func (r *run) pattern(s *state, st *site, p *value, size int) {
 	st.of += s.sum
 	n := r.warp
-	kind := Unseen
-	sectors, banks := 0.0, 1.0
+	var kind Pattern
+	var sectors float64
+	banks := 1.0
 	switch {
 	case p.k == unknown:
 		kind, sectors, banks = Indirect, float64(n), 2

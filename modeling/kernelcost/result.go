@@ -140,9 +140,10 @@ func (r *run) result(fn *csource.Function) *Cost {
 		if t == nil {
 			continue
 		}
-		l := Line{Number: i, Sampled: t[sampled], Assumed: t[assumed]}
-		for lv := range t {
-			l.Total.plus(&t[lv])
+		l := Line{Number: i}
+		for k := range Kinds {
+			l.Sampled[k], l.Assumed[k] = whole(t[sampled][k]), whole(t[assumed][k])
+			l.Total[k] = whole(t[exact][k] + t[sampled][k] + t[assumed][k])
 		}
 		c.Total.plus(&l.Total)
 		c.Sampled.plus(&l.Sampled)
@@ -167,6 +168,7 @@ func (s *site) result() Site {
 			out.Certainty = [...]Certainty{Exact, BySample, ByAssuming}[lv]
 		}
 	}
+	out.Count = whole(out.Count)
 	most := 0.0
 	for p, w := range s.weight {
 		if w > most {
@@ -204,6 +206,14 @@ func (o *object) result() Buffer {
 		b.Footprint = hi - lo
 	}
 	return b
+}
+
+// whole takes away what rounding added to a whole number.
+func whole(x float64) float64 {
+	if n := math.Round(x); math.Abs(x-n) <= 1e-9*n {
+		return n
+	}
+	return x
 }
 
 // Buffer is a buffer by name.

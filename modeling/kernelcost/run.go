@@ -118,9 +118,20 @@ func (r *run) begin(fn *csource.Function, w []float64) *state {
 	return s
 }
 
+// unnamed tells of a type that nothing declares.
+func (r *run) unnamed(t *csource.Type) {
+	for t.Elem != nil {
+		t = t.Elem
+	}
+	if t.Class == csource.Unknown && t.Name != "auto" {
+		r.note("type %s is not declared in the source: it is taken for float (the options say otherwise)", t.Name)
+	}
+}
+
 // argument is the value of a parameter of the kernel.
 func (r *run) argument(p *csource.Variable) *value {
 	t := p.Type
+	r.unnamed(t)
 	x, given := r.launch.Scalars[p.Name]
 	switch {
 	case t.Class == csource.Pointer:

@@ -92,6 +92,7 @@ func (r *run) replace(s, by *state) {
 
 func (r *run) declare(s *state, v *csource.Variable) {
 	t := v.Type
+	r.unnamed(t)
 	switch {
 	case t.Class == csource.Array:
 		p := r.array(v, t, t.Space)

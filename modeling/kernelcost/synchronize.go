@@ -52,6 +52,9 @@ func (r *run) memoryCall(s *state, e *csource.Call, args []*value) *value {
 			op = load
 		}
 		r.access(s, e.ID, e.Pos, args[0], t, op)
+		if t.Class == csource.Floating && (strings.Contains(strings.ToLower(name), "add") || strings.Contains(strings.ToLower(name), "sub")) {
+			r.countFloat(s, e.Pos, Add, t)
+		}
 		out := anything(t, true)
 		out.depth, out.chain = args[0].depth+1, args[0].chain+1
 		return out

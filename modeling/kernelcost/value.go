@@ -159,7 +159,7 @@ func lanesOf(t *csource.Type, w int) *csource.Type {
 // integers is a op b of integers in type t, lanes, range and form together.
 func (r *run) integers(op string, a, b *value, t *csource.Type) *value {
 	out := &value{t: t, loaded: a.loaded || b.loaded, depth: max(a.depth, b.depth), chain: max(a.chain, b.chain)}
-	in := all
+	var in interval
 	switch op {
 	case "min":
 		in = interval{min(a.in.lo, b.in.lo), min(a.in.hi, b.in.hi)}

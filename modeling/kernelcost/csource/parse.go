@@ -94,7 +94,6 @@ type parser struct {
 	vars    []*Type // by slot
 	nodes   int
 	depth   int
-	shared  bool // the declaration read last has extern __shared__
 }
 
 func newParser(ts []token, d Dialect, report func(int32, string, ...any)) *parser {

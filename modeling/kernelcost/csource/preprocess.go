@@ -138,7 +138,7 @@ func (p *preprocessor) define(d []token) {
 	p.macros[d[0].s] = m
 }
 
-// most is how deep macros may nest.
+// deepestMacro is how deep macros may nest.
 const deepestMacro = 40
 
 // expand appends in with macros expanded; hidden are macros under expansion.

@@ -109,7 +109,7 @@ func (p *parser) startsType() bool {
 // specifiers reads qualifiers and a type.
 func (p *parser) specifiers() (s specifiers, ok bool) {
 	unsigned, longs := false, 0
-	any := false
+	sign := false
 	for !p.done() {
 		t := p.peek()
 		if t.kind != identifier {
@@ -136,9 +136,9 @@ func (p *parser) specifiers() (s specifiers, ok bool) {
 			s.constant = true
 		case t.s == "unsigned":
 			unsigned = true
-			any = true
+			sign = true
 		case t.s == "signed":
-			any = true
+			sign = true
 		case ignored[t.s]:
 		case t.s == "__attribute__" || t.s == "__align__" || t.s == "__launch_bounds__" || t.s == "alignas":
 			p.i++
@@ -165,7 +165,7 @@ func (p *parser) specifiers() (s specifiers, ok bool) {
 			longs = 0
 			s.t = named("double")
 		default:
-			if s.t != nil || any || longs > 0 {
+			if s.t != nil || sign || longs > 0 {
 				if s.t == nil && longs == 0 && named(t.s) != nil {
 					s.t = named(t.s)
 					p.i++
@@ -186,7 +186,7 @@ end:
 		s.t = named("long")
 	}
 	if s.t == nil {
-		if !any {
+		if !sign {
 			return s, false
 		}
 		s.t = named("int")
@@ -298,7 +298,6 @@ func (p *parser) structure() *Type {
 		for ok {
 			ft, name := p.declarator(spec.t)
 			if name == "" || p.is("(") {
-				ok = false
 				break
 			}
 			if p.accept(":") {
