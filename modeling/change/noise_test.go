@@ -118,3 +118,15 @@ func TestNoise(t *testing.T) {
 		t.Errorf("one value: %+v", n)
 	}
 }
+
+// 1, 2, 3, 4, 10: median 3, deviations from it 2, 1, 0, 1, 7 with median 1; mean
+// 4, squares of differences 9 + 4 + 1 + 0 + 36 = 50, over 4 is 12.5, its root over
+// the mean 0.8839.
+func TestNoiseIsALineOfText(t *testing.T) {
+	if got, want := change.NoiseOf([]float64{1, 2, 3, 4, 10}).String(), "5 repeats: median 3, median absolute deviation 1, coefficient of variation 88.4 %"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := change.NoiseOf([]float64{7}).String(), "1 repeats: median 7"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

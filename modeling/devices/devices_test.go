@@ -323,3 +323,14 @@ func TestDisplay(t *testing.T) {
 		t.Errorf("the list: %.300s", text)
 	}
 }
+
+// A cell shows what a call returns, also beside an error.
+func TestNoDeviceIsShownAsNone(t *testing.T) {
+	d, err := devices.Find("GTX 9999")
+	if err == nil {
+		t.Fatalf("found %v", d)
+	}
+	if got := d.Display(); got.Data["text/plain"] != "no device" || len(got.Data) != 1 {
+		t.Errorf("shown as %v, want no device", got.Data)
+	}
+}

@@ -139,6 +139,9 @@ func tunit(unit string) string {
 
 // String is the device with its limits as text.
 func (d Device) String() string {
+	if d.Name == "" { // what Find returns beside an error
+		return "no device"
+	}
 	var b strings.Builder
 	b.WriteString(d.title())
 	for _, l := range d.Limits() {
@@ -216,6 +219,9 @@ func (l List) Display() display.Bundle {
 // Display shows the device: each limit with its arithmetic, the vendor's own
 // figure and the documents.
 func (d Device) Display() display.Bundle {
+	if d.Name == "" {
+		return display.Bundle{Data: map[string]any{"text/plain": d.String()}}
+	}
 	var b strings.Builder
 	b.WriteString(`<div style="color:inherit">` + display.Escape(d.title()))
 	if d.Note != "" {

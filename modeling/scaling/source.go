@@ -22,6 +22,22 @@ type Series struct {
 	Points []Point
 }
 
+// String is the series as a line of text: how much was measured, and where.
+func (s Series) String() string {
+	places := make([][]float64, len(s.Points))
+	values := 0
+	for i, p := range s.Points {
+		places[i] = p.At
+		values += len(p.Values)
+	}
+	slices.SortFunc(places, slices.Compare[[]float64])
+	places = slices.CompactFunc(places, slices.Equal[[]float64])
+	if len(places) == 0 {
+		return s.Kernel + ": no values"
+	}
+	return fmt.Sprintf("%s: values %d, at %d places from %v to %v", s.Kernel, values, len(places), places[0], places[len(places)-1])
+}
+
 // Source says what to read from a store.
 type Source struct {
 	// Parameters name attributes of runs (Caliper's "jobsize", "problem_size")

@@ -255,3 +255,14 @@ func TestCountedLoops(t *testing.T) {
 		t.Errorf("not there: %v", want)
 	}
 }
+
+func TestASeriesIsALineOfText(t *testing.T) {
+	s := scaling.Series{Kernel: "sort", Unit: "s", Points: []scaling.Point{
+		{At: []float64{8}, Values: []float64{3}}, {At: []float64{2}, Values: []float64{1, 2}}, {At: []float64{8}, Values: []float64{4}}}}
+	if got, want := s.String(), "sort: values 4, at 2 places from [2] to [8]"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := (scaling.Series{Kernel: "sort"}).String(), "sort: no values"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
