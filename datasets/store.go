@@ -83,6 +83,12 @@ func (s *Store) Path() string { return s.path }
 // Close closes the store. Dataframes taken from it stay valid.
 func (s *Store) Close() error { return s.conn.Close() }
 
+// Each runs a statement that only reads and calls f with the values of each
+// row, which hold until f returns.
+func (s *Store) Each(ctx context.Context, f func(values []any), sql string, args ...any) error {
+	return each(ctx, s.conn, sql, f, args...)
+}
+
 // Rows runs a statement that only reads and returns its rows as they come.
 // The caller closes them.
 func (s *Store) Rows(ctx context.Context, sql string, args ...any) (Rows, error) {

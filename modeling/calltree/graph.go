@@ -304,7 +304,7 @@ func graphOfStore(ctx context.Context, s *datasets.Store, run int64, format stri
 			sql, args = `SELECT g.parent_id, g.raw, sum(c.value) FROM counter c JOIN region g ON g.id = c.region_id
 				WHERE c.run_id = ? AND c.metric = ? AND g.parent_id IS NOT NULL AND c.value IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2`, []any{run, "inclusive seconds"}
 		}
-		err := each(ctx, s, func(v []any) {
+		err := s.Each(ctx, func(v []any) {
 			caller, _ := v[0].(int64)
 			callee, _ := v[1].(string)
 			cost, _ := v[2].(float64)

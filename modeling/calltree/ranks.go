@@ -23,7 +23,7 @@ func perRank(ctx context.Context, s *datasets.Store, run int64, read datasets.Ca
 	}
 	for _, unit = range []string{"rank", "thread"} {
 		of := map[int64]int{}
-		err = each(ctx, s, func(v []any) {
+		err = s.Each(ctx, func(v []any) {
 			region, _ := v[0].(int64)
 			id, _ := v[1].(int64)
 			x, _ := v[2].(float64)

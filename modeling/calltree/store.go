@@ -60,7 +60,7 @@ func fromStore(ctx context.Context, s *datasets.Store, run int64, opt Options) (
 		opt.Metrics = []string{""}
 	}
 	format := ""
-	if err := each(ctx, s, func(v []any) { format, _ = v[0].(string) }, `SELECT format FROM run WHERE id = ?`, run); err != nil {
+	if err := s.Each(ctx, func(v []any) { format, _ = v[0].(string) }, `SELECT format FROM run WHERE id = ?`, run); err != nil {
 		return nil, err
 	}
 	if format == "callgrind" || format == "gprof" {
@@ -95,7 +95,7 @@ func fromStore(ctx context.Context, s *datasets.Store, run int64, opt Options) (
 		t.Notes = append(t.Notes, "values are the largest of any rank or thread, node by node: their sums are those of none")
 	}
 	timed := false
-	if err := each(ctx, s, func([]any) { timed = true }, `SELECT 1 FROM launch WHERE run_id = ? AND start_ns IS NOT NULL LIMIT 1`, run); err != nil {
+	if err := s.Each(ctx, func([]any) { timed = true }, `SELECT 1 FROM launch WHERE run_id = ? AND start_ns IS NOT NULL LIMIT 1`, run); err != nil {
 		return nil, err
 	}
 	return t.kinds(opt, timed), nil
@@ -132,7 +132,7 @@ func places(ctx context.Context, s *datasets.Store, run int64, nodes []*Node) er
 	for _, n := range nodes {
 		of[n.Regions[0].ID] = n
 	}
-	err := each(ctx, s, func(v []any) {
+	err := s.Each(ctx, func(v []any) {
 		id, _ := v[0].(int64)
 		text, _ := v[2].(string)
 		switch n := of[id]; {
@@ -146,7 +146,7 @@ func places(ctx context.Context, s *datasets.Store, run int64, nodes []*Node) er
 	if err != nil {
 		return err
 	}
-	return each(ctx, s, func(v []any) {
+	return s.Each(ctx, func(v []any) {
 		id, _ := v[0].(int64)
 		if n := of[id]; n != nil && n.File == "" {
 			n.File, _ = v[1].(string)
@@ -226,16 +226,4 @@ func derive(read datasets.CallTree, own []float64) []Value {
 		}
 	}
 	return out
-}
-
-func each(ctx context.Context, s *datasets.Store, f func([]any), sql string, args ...any) error {
-	rows, err := s.Rows(ctx, sql, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		f(rows.Values())
-	}
-	return rows.Err()
 }

@@ -82,7 +82,7 @@ func Runs(ctx context.Context, s *datasets.Store, runs []int64, opt Options) ([]
 
 func read(ctx context.Context, s *datasets.Store, run int64, opt Options) ([]Observation, error) {
 	metric, inclusive, found := opt.Metric, false, false
-	err := each(ctx, s, func(v []any) {
+	err := s.Each(ctx, func(v []any) {
 		found = true
 		if named, _ := v[0].(string); metric == "" || metric == named {
 			metric = named
@@ -105,9 +105,12 @@ func read(ctx context.Context, s *datasets.Store, run int64, opt Options) ([]Obs
 	case inclusive:
 		obs, err = tree(ctx, s, run, metric)
 	default:
-		obs, err = counters(ctx, s, run, metric)
+		obs, err = counters(ctx, s, run, metric, "")
 		if err == nil && opt.Metric == "" && !slices.ContainsFunc(obs, has) {
 			obs, err = durations(ctx, s, run)
+		}
+		if err == nil && !slices.ContainsFunc(obs, has) {
+			obs, err = ofInstance(ctx, s, run, metric)
 		}
 	}
 	if err != nil {
@@ -140,7 +143,7 @@ func ofKinds(obs []Observation, kinds []string) []Observation {
 // else the only one that there is. perf script counts the samples of an event so.
 func Instance(ctx context.Context, s *datasets.Store, run int64, metric string) (string, error) {
 	whole, instances := false, []string{}
-	err := each(ctx, s, func(v []any) {
+	err := s.Each(ctx, func(v []any) {
 		name, ok := v[0].(string)
 		if whole = whole || !ok; ok {
 			instances = append(instances, name)
@@ -152,20 +155,25 @@ func Instance(ctx context.Context, s *datasets.Store, run int64, metric string) 
 	return instances[0], nil
 }
 
-// counters reads values of launches, or those of a region as a whole, which
-// come first where a tool writes both.
-func counters(ctx context.Context, s *datasets.Store, run int64, metric string) ([]Observation, error) {
+// ofInstance reads the values of the instance that stands for the whole.
+func ofInstance(ctx context.Context, s *datasets.Store, run int64, metric string) ([]Observation, error) {
 	instance, err := Instance(ctx, s, run, metric)
-	if err != nil {
+	if err != nil || instance == "" {
 		return nil, err
 	}
+	return counters(ctx, s, run, metric, instance)
+}
+
+// counters reads values of launches, or those of a region as a whole, which
+// come first where a tool writes both.
+func counters(ctx context.Context, s *datasets.Store, run int64, metric, instance string) ([]Observation, error) {
 	of, args := "IS NULL", []any{run, run, metric}
 	if instance != "" {
 		of, args = "= ?", append(args, instance)
 	}
 	var obs []Observation
 	whole, launched := map[int64]bool{}, map[int64]bool{}
-	err = each(ctx, s, func(v []any) {
+	err := s.Each(ctx, func(v []any) {
 		o := Observation{Row: Row{run, integer(v[0]).V, integer(v[1]).V, metric}, Kind: text(v[2]), Kernel: text(v[3]),
 			Sequence: integer(v[4]), Rank: integer(v[5]), Unit: text(v[7]), Launches: 1}
 		o.Value.V, o.Value.Valid = v[6].(float64)
@@ -190,7 +198,7 @@ func counters(ctx context.Context, s *datasets.Store, run int64, metric string) 
 
 func durations(ctx context.Context, s *datasets.Store, run int64) ([]Observation, error) {
 	var obs []Observation
-	err := each(ctx, s, func(v []any) {
+	err := s.Each(ctx, func(v []any) {
 		o := Observation{Row: Row{run, integer(v[0]).V, integer(v[1]).V, Duration}, Kind: text(v[2]), Kernel: text(v[3]),
 			Sequence: integer(v[4]), Rank: integer(v[5]), Unit: "s", Launches: 1}
 		if d := integer(v[6]); d.Valid {
@@ -213,7 +221,7 @@ func exclusive(ctx context.Context, s *datasets.Store, run int64, obs []Observat
 			sum[o.Region] += o.Value.V
 		}
 	}
-	err := each(ctx, s, func(v []any) {
+	err := s.Each(ctx, func(v []any) {
 		id, parent := integer(v[0]).V, integer(v[1]).V
 		if _, ok := sum[parent]; ok {
 			if t, ok := sum[id]; ok {
@@ -252,7 +260,7 @@ func tree(ctx context.Context, s *datasets.Store, run int64, metric string) ([]O
 	if err != nil {
 		return nil, err
 	}
-	single, err := counters(ctx, s, run, metric)
+	single, err := counters(ctx, s, run, metric, "")
 	if err != nil {
 		return nil, err
 	}
@@ -298,18 +306,6 @@ func tree(ctx context.Context, s *datasets.Store, run int64, metric string) ([]O
 			Value: datasets.Some(v), Unit: of, Launches: n})
 	}
 	return obs, nil
-}
-
-func each(ctx context.Context, s *datasets.Store, f func([]any), sql string, args ...any) error {
-	rows, err := s.Rows(ctx, sql, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		f(rows.Values())
-	}
-	return rows.Err()
 }
 
 func integer(v any) datasets.Null[int64] {

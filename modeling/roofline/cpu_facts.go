@@ -156,15 +156,7 @@ func among[T cmp.Ordered](column string, values map[T]bool) (string, []any) {
 	return column + " IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args
 }
 
-// each calls f for the rows of a query.
+// each is Store.Each with the query first, for queries of several lines.
 func each(ctx context.Context, s *datasets.Store, query string, args []any, f func([]any)) error {
-	rows, err := s.Rows(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		f(rows.Values())
-	}
-	return rows.Err()
+	return s.Each(ctx, f, query, args...)
 }
