@@ -2,6 +2,7 @@ package kernelcost
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,13 +83,14 @@ func count(x float64) string {
 	case x < 1e6 && x == float64(int64(x)):
 		return strconv.FormatInt(int64(x), 10)
 	}
-	return strconv.FormatFloat(x, 'g', 4, 64)
+	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-// LineTable is the counts of lines beside their text.
+// LineTable is the counts of lines beside their text; columns of what no line
+// does are left out.
 func (c *Cost) LineTable() tabular.Table {
-	t := tabular.Table{Title: fmt.Sprintf("%s: %s work-items, per line", c.Kernel, count(c.Items)),
-		Columns: tabular.Columns("line", "flop", "special", "int", "global", "bytes", "local", "private", "branches", "barriers", "<sure", "<pattern", "<source")}
+	t := tabular.Table{Title: fmt.Sprintf("%s: %.0f work-items, per line", c.Kernel, c.Items),
+		Columns: tabular.Columns("line", "<source", "flop", "special", "int", "global", "bytes", "local", "private", "branches", "barriers", "<sure", "<pattern")}
 	text := strings.Split(c.source, "\n")
 	patterns := map[int][]string{}
 	for _, s := range c.Sites {
@@ -110,18 +112,32 @@ func (c *Cost) LineTable() tabular.Table {
 		line := ""
 		if l.Number >= 1 && l.Number <= len(text) {
 			line = strings.TrimSpace(text[l.Number-1])
-			if r := []rune(line); len(r) > 60 {
-				line = string(r[:59]) + "…"
+			if r := []rune(line); len(r) > 48 {
+				line = string(r[:47]) + "…"
 			}
 		}
-		t.Add(strconv.Itoa(l.Number), count(n.Flops()), count(special), count(n.Ints()), count(n.Accesses()), count(n.GlobalBytes()),
+		t.Add(strconv.Itoa(l.Number), line, count(n.Flops()), count(special), count(n.Ints()), count(n.Accesses()), count(n.GlobalBytes()),
 			count(n[LocalLoad]+n[LocalStore]+n[LocalAtomic]), count(n[PrivateLoad]+n[PrivateStore]), count(n.Branches()), count(n[Barrier]),
-			sure, strings.Join(dedupe(patterns[l.Number]), ", "), line)
+			sure, strings.Join(dedupe(patterns[l.Number]), ", "))
 	}
+	dropEmpty(&t)
 	for _, n := range c.Notes {
 		t.Note("%s", n)
 	}
 	return t
+}
+
+// dropEmpty takes out columns in which nothing stands.
+func dropEmpty(t *tabular.Table) {
+	for i := len(t.Columns) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(t.Rows, func(r []string) bool { return r[i] != "" }) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, i, i+1)
+		for j := range t.Rows {
+			t.Rows[j] = slices.Delete(t.Rows[j], i, i+1)
+		}
+	}
 }
 
 func (s *Site) describe() string {

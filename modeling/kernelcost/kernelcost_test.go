@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/rooflab/rooflab/modeling/kernelcost"
+	"github.com/rooflab/rooflab/modeling/kernelcost/csource"
 )
 
 // scalars are arguments by name.
@@ -287,6 +288,35 @@ func TestChains(t *testing.T) {
 	chase := analyse(t, `kernel void f(global int *p, global int *r) { int h = 0; for (int i = 0; i < 8; i++) h = p[h]; r[0] = h; }`, "", Launch{Global: []int64{1}})
 	if chase.Loads != 8 {
 		t.Errorf("loads that wait for one another in a chase of 8: %g", chase.Loads)
+	}
+}
+
+// A program is read once; launches of it can be analysed side by side.
+func TestOneProgramForManyLaunches(t *testing.T) {
+	p := Parse("int g(int x) { return x * 3 + 1; }\nkernel void f(global float *a, int n) { for (int i = get_global_id(0); i < n; i += 64) if (g(i) % 5 == 2) a[g(i)] += 1.0f; }", csource.Options{})
+	one := func(n int) string {
+		c, err := p.Analyse(Launch{Scalars: scalars{"n": float64(n)}, Global: []int64{64}, Local: []int64{16}})
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprint(c.Features(), c.Sites, c.Buffers)
+	}
+	const n = 40
+	var want [n]string
+	for i := range want {
+		want[i] = one(100 * i)
+	}
+	got := make(chan [2]string, n)
+	for i := range n {
+		go func() { got <- [2]string{one(100 * i), want[i]} }()
+	}
+	for range n {
+		if g := <-got; g[0] != g[1] {
+			t.Errorf("alone\n%s\namong others\n%s", g[1], g[0])
+		}
+	}
+	if want[3] == want[4] {
+		t.Error("the argument changes nothing")
 	}
 }
 

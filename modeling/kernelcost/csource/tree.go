@@ -194,13 +194,12 @@ type (
 	// Loop is a for, while or do; Cond nil is true.
 	Loop struct {
 		Pos
-		Init  Stmt
-		Cond  Expr
-		Step  Expr
-		Body  Stmt
-		Do    bool
-		ID    int
-		Facts any // for what analyses keep about the loop
+		Init Stmt
+		Cond Expr
+		Step Expr
+		Body Stmt
+		Do   bool
+		ID   int
 	}
 	Switch struct {
 		Pos

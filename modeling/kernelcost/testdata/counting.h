@@ -41,7 +41,9 @@ template <class T> struct N {
   friend N floor(N a) { n[SIMPLE]++; return N(T(std::floor(a.v))); }
   friend N fmin(N a, N b) { n[SIMPLE]++; return a.v < b.v ? a : b; }
   friend N fmax(N a, N b) { n[SIMPLE]++; return a.v > b.v ? a : b; }
-#define TRANSCENDENTAL(f) friend N f(N a) { n[TRANS]++; return N(T(std::f(a.v))); }
+#define TRANSCENDENTAL(f) \
+  friend N f(N a) { n[TRANS]++; return N(T(std::f(a.v))); } \
+  friend N native_##f(N a) { return f(a); }
   TRANSCENDENTAL(exp) TRANSCENDENTAL(log) TRANSCENDENTAL(sin) TRANSCENDENTAL(cos) TRANSCENDENTAL(tanh) TRANSCENDENTAL(atan)
 };
 typedef N<float> F4;
