@@ -166,6 +166,7 @@ func (r *run) call(s *state, e *csource.Call) *value {
 	if s.dead {
 		return anything(tInt, true)
 	}
+	defer r.forget(s, e)
 	if fn != nil && fn.Body != nil && !(fn.Kernel && len(r.calls) == 0) {
 		if r.quiet > 0 && len(r.calls) > 4 {
 			return anything(resultOf(fn), true)
@@ -179,6 +180,23 @@ func (r *run) call(s *state, e *csource.Call) *value {
 		return v
 	}
 	return r.mathCall(s, e, args)
+}
+
+// forget makes unknown what a call may have changed through a reference.
+func (r *run) forget(s *state, e *csource.Call) {
+	lose := func(slot int) {
+		if v := r.get(s, slot); v.obj == nil {
+			r.set(s, slot, anything(v.t, true))
+		}
+	}
+	for _, slot := range givenAway(e, r.p.functions) {
+		lose(slot)
+	}
+	for _, a := range e.Args {
+		for _, slot := range givenAway(a, r.p.functions) {
+			lose(slot)
+		}
+	}
 }
 
 func resultOf(f *csource.Function) *csource.Type {

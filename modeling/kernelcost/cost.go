@@ -24,9 +24,11 @@ func Parse(source string, opt csource.Options) *Program {
 		if have := p.functions[f.Name]; have == nil || len(have.Params) == 0 {
 			p.functions[f.Name] = f
 		}
+	}
+	for _, f := range p.Unit.Functions {
 		csource.Walk(f.Body, func(n any) bool {
 			if l, ok := n.(*csource.Loop); ok {
-				p.facts[l.ID] = factsOf(l)
+				p.facts[l.ID] = factsOf(l, p.functions)
 			}
 			return true
 		})

@@ -42,8 +42,8 @@ func isComparison(op string) bool {
 var opposite = map[string]string{"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
 var mirrored = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
-// factsOf reads a loop.
-func factsOf(l *csource.Loop) *loopFacts {
+// factsOf reads a loop; functions are those of the source, by name.
+func factsOf(l *csource.Loop, functions map[string]*csource.Function) *loopFacts {
 	f := &loopFacts{times: map[int]int{}, changes: map[int]change{}, walkedBy: map[int]string{}}
 	declared := map[int]bool{}
 	visit := func(n any) bool {
@@ -70,10 +70,12 @@ func factsOf(l *csource.Loop) *loopFacts {
 			}
 		}
 		if slot, _, ok := changed(n); ok {
-			if f.times[slot] == 0 {
-				f.assigned = append(f.assigned, slot)
+			f.assign(slot, 1)
+		}
+		if e, ok := n.(csource.Expr); ok {
+			for _, slot := range givenAway(e, functions) {
+				f.assign(slot, 2) // no longer by one known change
 			}
-			f.times[slot]++
 		}
 		return true
 	}
@@ -102,6 +104,38 @@ func factsOf(l *csource.Loop) *loopFacts {
 	}
 	f.leaves(l.Body, true)
 	return f
+}
+
+func (f *loopFacts) assign(slot, times int) {
+	if f.times[slot] == 0 {
+		f.assigned = append(f.assigned, slot)
+	}
+	f.times[slot] += times
+}
+
+// givenAway are variables whose address or reference an expression hands on.
+func givenAway(e csource.Expr, functions map[string]*csource.Function) (slots []int) {
+	add := func(e csource.Expr) {
+		id, ok := e.(*csource.Ident)
+		if slot, ok := slotOf(id, ok); ok {
+			slots = append(slots, slot)
+		}
+	}
+	switch e := e.(type) {
+	case *csource.Unary:
+		if e.Op == "&" {
+			add(e.X)
+		}
+	case *csource.Call:
+		if fn := functions[e.Name]; fn != nil {
+			for i, a := range e.Args {
+				if i < len(fn.Params) && fn.Params[i].Type.Ref {
+					add(a)
+				}
+			}
+		}
+	}
+	return slots
 }
 
 // changed is the slot that a node assigns to, and how.

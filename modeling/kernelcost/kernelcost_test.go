@@ -291,6 +291,24 @@ func TestChains(t *testing.T) {
 	}
 }
 
+// What a function may change through a reference or pointer is known no more.
+func TestReferencesMakeVariablesUnknown(t *testing.T) {
+	for _, src := range []string{
+		"__device__ void next(int &i, int by) { i += by; }\n__global__ void f(int *a, int n) { int i = 0; next(i, n); a[i] = 1; }",
+		"void next(int *i, int by) { *i += by; }\nkernel void f(global int *a, int n) { int i = 0; next(&i, n); a[i] = 1; }",
+		"__device__ void next(int &i, int by) { i += by; }\n__global__ void f(int *a, int n) { for (int i = 0; i < 10; next(i, n)) a[i + n] = 1; }",
+	} {
+		c := analyse(t, src, "", Launch{Scalars: scalars{"n": 5}, Global: []int64{4}})
+		b, _ := c.Buffer("a")
+		if known := strings.Contains(src, "for"); !known && b.Known {
+			t.Errorf("%d bytes are said to be enough for\n%s", b.Bytes, src)
+		}
+		if strings.Contains(src, "for") && (c.AssumedShare() == 0 || b.Known && b.Bytes < 60) {
+			t.Errorf("assumed %g, %d bytes for\n%s", c.AssumedShare(), b.Bytes, src)
+		}
+	}
+}
+
 // A program is read once; launches of it can be analysed side by side.
 func TestOneProgramForManyLaunches(t *testing.T) {
 	p := Parse("int g(int x) { return x * 3 + 1; }\nkernel void f(global float *a, int n) { for (int i = get_global_id(0); i < n; i += 64) if (g(i) % 5 == 2) a[g(i)] += 1.0f; }", csource.Options{})
