@@ -147,23 +147,24 @@ func TestCeilingsCanBeNamed(t *testing.T) {
 	}
 }
 
-// Six runs whose kernels take 2 n log2 n ns and 0.3 ms, read by their attribute:
+// Six runs whose kernels take 2 n log2 n ns, 0.3 ms, and
+// 0.2 ms and 100 ms / n, read by their attribute:
 // growth is said with the formula's value beside the measured one.
 func TestGrowthOverSizesIsSaid(t *testing.T) {
 	s := open(t)
 	var last int64
 	for i, n := range []int{64, 256, 1024, 4096, 16384, 65536} {
 		ns := int64(2 * float64(n) * math.Log2(float64(n)))
-		last = putSized(t, s, i, fmt.Sprint(n), map[string]int64{"sort": ns, "setup": 300_000})
+		last = putSized(t, s, i, fmt.Sprint(n), map[string]int64{"sort": ns, "setup": 300_000, "halo": 200_000 + 1e8/int64(n)})
 	}
 	r := of(t, s, insight.Options{Run: last})
 	verified(t, r, s)
 	items := ofRule(r, "growth")
-	if len(items) != 2 {
-		t.Fatalf("%d items of growth, want 2: %v", len(items), r)
+	if len(items) != 3 {
+		t.Fatalf("%d items of growth, want 3: %v", len(items), r)
 	}
 	for _, it := range items {
-		want := map[string]string{"sort": "log2(n)", "setup": "does not depend on n"}[it.Kernel]
+		want := map[string]string{"sort": "log2(n)", "setup": "does not depend on n", "halo": "n^-1"}[it.Kernel]
 		if !strings.Contains(it.Statement, want) {
 			t.Errorf("%s: want %q in %q", it.Kernel, want, it.Statement)
 		}

@@ -7,7 +7,9 @@ import (
 )
 
 // spaced are the names of counters with spaces that rules use.
-var spacedNames = []string{"est. achieved occupancy %", "blocks per SM", "CPUs utilized", "Front-End Bound"}
+var spacedNames = []string{"est. achieved occupancy %", "blocks per SM", "CPUs utilized", "Front-End Bound",
+	"L1/TEX Hit Rate", "L2 Hit Rate", "Avg. Active Threads Per Warp", "Avg. Not Predicated Off Threads Per Warp", "Issued Warp Per Scheduler",
+	"Eligible Warps Per Scheduler", "Achieved Occupancy", "Theoretical Occupancy"}
 
 func knownNames(rest string) string {
 	for _, n := range spacedNames {

@@ -16,6 +16,7 @@ const style = `<style>
 .rl-insight h3{font-size:1.1em;margin:1.2em 0 .4em}
 .rl-insight table{border-collapse:collapse;color:inherit;background:transparent;margin:.5em 0 1em;border:0}
 .rl-insight th,.rl-insight td{padding:.2em .8em;text-align:left;vertical-align:top;border:0;border-bottom:1px solid rgba(128,128,128,.35);background:transparent;color:inherit}
+.rl-insight td:first-child{overflow-wrap:anywhere}
 .rl-insight .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .rl-insight .item{border-left:.3em solid rgba(128,128,128,.5);padding:.1em .8em;margin:.7em 0}
 .rl-insight .problem{border-left-color:#d55e00}

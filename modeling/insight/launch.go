@@ -11,7 +11,7 @@ import (
 var launchFormulas = []rule{
 	{
 		name: "achieved-occupancy", latency: true, what: "achieved occupancy, part of the theoretical", unit: "part", limit: 0.9, under: true,
-		value:    []string{"sm__warps_active.avg.pct_of_peak_sustained_active / sm__maximum_warps_per_active_cycle_pct"},
+		value:    []string{"sm__warps_active.avg.pct_of_peak_sustained_active / sm__maximum_warps_per_active_cycle_pct", "Achieved Occupancy / Theoretical Occupancy"},
 		from:     ours + ncuGuide + ", Occupancy",
 		bad:      "%s reaches only %s of its theoretical occupancy.",
 		fine:     "%s reaches %s of its theoretical occupancy.",
@@ -22,7 +22,7 @@ var launchFormulas = []rule{
 	},
 	{
 		name: "occupancy", latency: true, what: "achieved occupancy", unit: "%", limit: 25, under: true,
-		value:    []string{"sm__warps_active.avg.pct_of_peak_sustained_active", "est. achieved occupancy %", "100 x achieved_occupancy"},
+		value:    []string{"sm__warps_active.avg.pct_of_peak_sustained_active", "Achieved Occupancy", "est. achieved occupancy %", "100 x achieved_occupancy"},
 		from:     ours + bestPractices + ", Occupancy: more hides more latency up to a point, and full occupancy is seldom needed",
 		bad:      "On average only %[2]s of the warps that an SM can hold are there in %[1]s.",
 		fine:     "On average %[2]s of the warps that an SM can hold are there in %[1]s.",

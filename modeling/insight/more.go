@@ -46,7 +46,14 @@ func growth(ctx context.Context, sc *scope) (found, error) {
 			continue
 		}
 		k := sc.kernels[i]
-		m, err := scaling.Fit(s.Points, scaling.Options{Name: s.Kernel, Unit: s.Unit, Parameters: parameters, Seed: sc.opt.Seed})
+		opt := scaling.Options{Name: s.Kernel, Unit: s.Unit, Parameters: parameters, Seed: sc.opt.Seed}
+		m, err := scaling.Fit(s.Points, opt)
+		if err != nil { // strong scaling: times that fall
+			opt.Exponents = scaling.Shrinking()
+			if falling, no := scaling.Fit(s.Points, opt); no == nil {
+				m, err = falling, nil
+			}
+		}
 		if refusal := (*scaling.RefusedError)(nil); errors.As(err, &refusal) {
 			f.missing = append(f.missing, Missing{What: refusal.Error(), Command: "runs of at least 5 sizes: sbatch --array, or rooflab collect run for each"})
 			continue

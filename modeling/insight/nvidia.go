@@ -94,19 +94,19 @@ var nvidiaRules = family{"NVIDIA", []rule{
 	},
 	{
 		name: "l1-hit-rate", what: "L1 hit rate", unit: "%",
-		value: []string{"l1tex__t_sector_hit_rate.pct", "tex_cache_hit_rate", "global_hit_rate"}, limit: 101, fact: true, under: true,
+		value: []string{"l1tex__t_sector_hit_rate.pct", "tex_cache_hit_rate", "global_hit_rate", "L1/TEX Hit Rate"}, limit: 101, fact: true, under: true,
 		from: ncuGuide + ", Memory Workload Analysis",
 		bad:  "%s hits in L1 for %s of its sectors.", meaning: "Low is normal for streaming; where data is used again it says that the working set of a block does not fit.",
 	},
 	{
 		name: "l2-hit-rate", what: "L2 hit rate", unit: "%",
-		value: []string{"lts__t_sector_hit_rate.pct", "l2_tex_hit_rate", "lts__average_t_sector_hit_rate.pct"}, limit: 101, fact: true, under: true,
+		value: []string{"lts__t_sector_hit_rate.pct", "l2_tex_hit_rate", "lts__average_t_sector_hit_rate.pct", "L2 Hit Rate"}, limit: 101, fact: true, under: true,
 		from: ncuGuide + ", Memory Workload Analysis",
 		bad:  "%s hits in L2 for %s of its sectors.", meaning: "What misses goes to DRAM. Writes that L2 absorbs count as hits, so that a streaming kernel has a rate near one half.",
 	},
 	{
 		name: "divergence", what: "active threads per executed warp instruction", unit: "",
-		value: []string{"smsp__thread_inst_executed_per_inst_executed.ratio", "smsp__thread_inst_executed.sum // smsp__inst_executed.sum"}, limit: 28.8, under: true,
+		value: []string{"smsp__thread_inst_executed_per_inst_executed.ratio", "smsp__thread_inst_executed.sum // smsp__inst_executed.sum", "Avg. Active Threads Per Warp"}, limit: 28.8, under: true,
 		from: ours + bestPractices + ", Branching and Divergence", where: "",
 		bad:      "Only %[2]s of 32 threads of a warp are active per instruction in %[1]s: its branches diverge.",
 		fine:     "%s hardly diverges: %s of 32 threads are active per instruction.",
@@ -117,7 +117,7 @@ var nvidiaRules = family{"NVIDIA", []rule{
 	},
 	{
 		name: "predication", what: "threads per instruction that are not predicated off", unit: "",
-		value: []string{"smsp__thread_inst_executed_pred_on_per_inst_executed.ratio"}, limit: 24, under: true,
+		value: []string{"smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", "Avg. Not Predicated Off Threads Per Warp"}, limit: 24, under: true,
 		from:     ours + ncuGuide + ", Warp State Statistics",
 		bad:      "Of 32 threads only %[2]s do work per instruction of %[1]s, the others are predicated off or inactive.",
 		gain:     func(v float64) float64 { return 1 - v/32 },
@@ -138,7 +138,7 @@ var nvidiaRules = family{"NVIDIA", []rule{
 	},
 	{
 		name: "issue-slots", what: "instructions issued per cycle and scheduler", unit: "",
-		value: []string{"smsp__issue_active.avg.per_cycle_active", "smsp__inst_issued.avg.per_cycle_active", "issue_slot_utilization / 100"}, limit: 0.6, fact: true, under: true,
+		value: []string{"smsp__issue_active.avg.per_cycle_active", "smsp__inst_issued.avg.per_cycle_active", "issue_slot_utilization / 100", "Issued Warp Per Scheduler"}, limit: 0.6, fact: true, under: true,
 		from:    ncuGuide + ", Scheduler Statistics",
 		bad:     "A scheduler of %s issues %s instructions per active cycle; most cycles pass without one.",
 		fine:    "A scheduler of %s issues %s instructions per active cycle.",
@@ -146,7 +146,7 @@ var nvidiaRules = family{"NVIDIA", []rule{
 	},
 	{
 		name: "eligible-warps", latency: true, what: "warps per scheduler that could issue", unit: "",
-		value: []string{"smsp__warps_eligible.avg.per_cycle_active"}, limit: 1, under: true,
+		value: []string{"smsp__warps_eligible.avg.per_cycle_active", "Eligible Warps Per Scheduler"}, limit: 1, under: true,
 		from:     ncuGuide + ", Scheduler Statistics: below 1 a cycle finds on average no warp to issue",
 		bad:      "Only %[2]s warps per scheduler are ready to issue in an average cycle of %[1]s.",
 		fine:     "%s has enough warps ready to issue: %s per scheduler.",

@@ -59,6 +59,9 @@ func hotPath(ctx context.Context, sc *scope) (found, error) {
 		Query:     sc.inclusive(region), Meaning: "Where the path ends the time spreads over several callees: this is the place to restructure; the hot functions below it are the places to tune."}
 	if ex := t.Exclusive(last); ex.Valid && in.V > 0 {
 		it.Statement += fmt.Sprintf("; %s of that is in %s itself", percent(max(0, ex.V)/in.V), clean(last.Name, 60))
+		if ex.V >= 0.99*in.V {
+			it.Meaning = "The path ends in a function that does nearly all of it itself: this is the place to tune."
+		}
 	}
 	it.Statement += "."
 	if last.File != "" {

@@ -22,6 +22,9 @@ type scope struct {
 	machine int64
 	time    string          // the run's time metric, "" for durations of launches
 	metrics map[string]bool // counters of the run with a value
+	// sections are metrics that Nsight Compute's page of details has in a single
+	// section, which is their instance: their values are of the whole.
+	sections map[string]bool
 	// spellings are the run's names of events whose bare name the rules know.
 	spellings map[string][]string
 	hot       hot.Result // zero where no time or other cost is known
@@ -179,14 +182,30 @@ func (sc *scope) launches(k *Kernel, metrics []string) (with string, column func
 		whole = " AND c.launch_id IS NOT NULL"
 	}
 	with = fmt.Sprintf(`WITH l AS (SELECT c.region_id, c.launch_id, max(n.dur_ns) / 1e9 AS d%s
- FROM counter c LEFT JOIN launch n ON n.id = c.launch_id WHERE c.run_id = %d%s AND c.instance IS NULL AND c.metric IN (%s)
- AND c.region_id IN (%s) GROUP BY 1, 2)`, columns.String(), sc.run.ID, whole, literals(metrics), sc.regions(k))
+ FROM counter c LEFT JOIN launch n ON n.id = c.launch_id WHERE c.run_id = %d%s AND %s AND c.metric IN (%s)
+ AND c.region_id IN (%s) GROUP BY 1, 2)`, columns.String(), sc.run.ID, whole, sc.ofWhole("c.", metrics), literals(metrics), sc.regions(k))
 	return with, func(name string) string {
 		if i, ok := index[name]; ok {
 			return fmt.Sprintf("m%d", i)
 		}
 		return "NULL"
 	}
+}
+
+// ofWhole is SQL that holds for the rows of counters that are values of the
+// whole: those without an instance, and those whose instance is the section of
+// a report.
+func (sc *scope) ofWhole(prefix string, metrics []string) string {
+	var in []string
+	for _, m := range metrics {
+		if sc.sections[m] {
+			in = append(in, m)
+		}
+	}
+	if in == nil {
+		return prefix + "instance IS NULL"
+	}
+	return fmt.Sprintf("(%[1]sinstance IS NULL OR %[1]smetric IN (%[2]s))", prefix, literals(in))
 }
 
 // parse reads a formula over the run's counters. Names are known by the run:
@@ -220,7 +239,7 @@ func (sc *scope) counter(text string) string {
 
 // counterRows are rows of a kernel's counters.
 func (sc *scope) counterRows(ctx context.Context, k *Kernel, metrics []string) ([]Source, error) {
-	where := fmt.Sprintf("run_id = %d AND metric IN (%s) AND instance IS NULL AND value IS NOT NULL AND region_id IN (%s)", sc.run.ID, literals(metrics), sc.regions(k))
+	where := fmt.Sprintf("run_id = %d AND metric IN (%s) AND %s AND value IS NOT NULL AND region_id IN (%s)", sc.run.ID, literals(metrics), sc.ofWhole("", metrics), sc.regions(k))
 	if k.launched {
 		where += " AND launch_id IS NOT NULL"
 	}

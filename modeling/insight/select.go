@@ -70,6 +70,17 @@ func (sc *scope) read(ctx context.Context, id int64) (err error) {
 	}, "SELECT DISTINCT metric FROM counter WHERE run_id = ? AND value IS NOT NULL AND instance IS NULL ORDER BY 1", id); err != nil {
 		return err
 	}
+	// Of the two that are called Memory Throughput the rate is meant, which is the
+	// larger number; the other is a percentage.
+	if sc.run.Format == "ncu-csv" {
+		sc.sections = map[string]bool{}
+		if err := each(ctx, sc.store, func(v []any) {
+			m := v[0].(string)
+			sc.metrics[m], sc.sections[m] = true, true
+		}, `SELECT metric FROM counter WHERE run_id = ? GROUP BY metric HAVING count(value) > 0 AND bool_and(instance IS NOT NULL) AND (count(DISTINCT instance) = 1 OR metric = 'Memory Throughput')`, id); err != nil {
+			return err
+		}
+	}
 	return sc.costs(ctx)
 }
 
@@ -161,7 +172,7 @@ func (sc *scope) costs(ctx context.Context) error {
 		sc.cost = ""
 		return nil // a run whose regions have no value: the analysis of hot kernels says so
 	}
-	if metric := cmp.Or(sc.cost, sc.time); metric != "" && !sc.run.inclusive {
+	if metric := cmp.Or(sc.cost, sc.time); metric != "" && !sc.run.inclusive && obs[0].Metric == metric {
 		if sc.instance, err = observe.Instance(ctx, sc.store, sc.run.ID, metric); err != nil {
 			return err
 		}

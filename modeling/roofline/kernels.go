@@ -60,7 +60,7 @@ func FromMeasurements(ms []datasets.Measurement) []Launch {
 			count[c.Metric]++
 		}
 		for _, c := range m.Counters {
-			if c.Value.Valid && (count[c.Metric] == 1 || c.Instance == "") && fits(c.Metric, c.Unit) {
+			if c.Value.Valid && (count[c.Metric] == 1 || c.Instance == "" || c.Metric == memoryThroughput) && fits(c.Metric, c.Unit) {
 				l.Metrics[c.Metric] = c.Value.V
 			}
 		}
@@ -73,6 +73,8 @@ func FromMeasurements(ms []datasets.Measurement) []Launch {
 // can have: a time or a number of bytes in a unit that nobody knows is none.
 func fits(metric, unit string) bool {
 	switch {
+	case metric == memoryThroughput:
+		return unit == "byte/s"
 	case unit == "":
 	case strings.Contains(metric, "__time_duration."):
 		return unit == "s"

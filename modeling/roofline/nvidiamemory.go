@@ -5,6 +5,11 @@ const (
 	wavefront = 128 // bytes that shared memory and L1 move at most per cycle and SM: 32 banks of 4 (CUDA C++ Programming Guide)
 )
 
+// memoryThroughput is what Nsight Compute's page of details calls the rate of
+// DRAM, in byte/s, in its section Memory Workload Analysis. The use of the
+// memory system, in %, has the same name in another section.
+const memoryThroughput = "Memory Throughput"
+
 // bytes is the traffic of a level, read and written.
 func (c nvidia) bytes(l Level) Quantity {
 	switch l {
@@ -19,6 +24,7 @@ func (c nvidia) bytes(l Level) Quantity {
 			c.counts(1, "fbpa__dram_read_bytes", "fbpa__dram_write_bytes"),
 			c.counts(sector, "fbpa__dram_read_sectors", "fbpa__dram_write_sectors"),
 			c.counts(sector, "fbpa__dram_sectors"),
+			product(c.first(memoryThroughput), c.time()),
 		)
 	case L2:
 		return best(
@@ -82,7 +88,7 @@ func (c nvidia) bandwidth(l Level) Quantity {
 	perCycle := product(known(wavefront, "128"), c.instances("sm"), c.rate("sm"))
 	switch l {
 	case DRAM:
-		throughput := c.first("dram__throughput.avg"+pct, "gpu__dram_throughput.avg"+pct, "dram__throughput.max"+pct)
+		throughput := c.first("dram__throughput.avg"+pct, "gpu__dram_throughput.avg"+pct, "dram__throughput.max"+pct, "DRAM Throughput")
 		if throughput.OK && throughput.Value < leastPercent {
 			throughput = missing(throughput.From + " is too little to compute the peak from")
 		}

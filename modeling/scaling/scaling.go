@@ -137,7 +137,7 @@ func Fit(points []Point, opt Options) (*Model, error) {
 		return refuse("no hypothesis fits")
 	}
 	if best.loss > worstFit {
-		return refuse("the best hypothesis misses left-out points by %.0f %% (SMAPE): something besides %v matters", 100*best.loss, opt.Parameters)
+		return refuse("the best hypothesis misses left-out points by %.0f %% (SMAPE): something besides %v matters, or the exponents do not suit (Shrinking, for times that fall)", 100*best.loss, opt.Parameters)
 	}
 	m.Terms, m.Coefficients, m.SMAPE = best.terms, best.c, best.loss
 	m.AdjustedR2 = d.adjustedR2(best)
