@@ -223,7 +223,18 @@ func (p *prober) best(ctx context.Context, what, probe, metric, unit string, set
 	if err := p.emit(probe+"."+what, best, metric, unit, t, total); err != nil {
 		return err
 	}
-	return p.ceiling(what, total/t.best().Seconds(), unit, fmt.Sprintf("%s, %s, %d threads%s, best of %d rounds", probe, best.instructions, len(workers), about(best, false), rounds))
+	all, source := together(total/t.best().Seconds(), top, len(workers), unit)
+	return p.ceiling(what, all, unit, fmt.Sprintf("%s, %s, %s%s, best of %d rounds", probe, best.instructions, source, about(best, false), rounds))
+}
+
+// together is the rate of n threads and the words for it. What one thread
+// reaches, all can reach: where they were measured below that, something else
+// used the processors, and the one thread's rate is the better bound.
+func together(rate, one float64, n int, unit string) (float64, string) {
+	if rate >= one {
+		return rate, fmt.Sprintf("%d threads", n)
+	}
+	return one, fmt.Sprintf("one thread, since %d reached only %.4g %s/s: something else was running, measure again without it", n, rate, unit)
 }
 
 func (p *prober) ceiling(level string, value float64, unit, source string) error {

@@ -148,6 +148,9 @@ func TestCeilingsOfThisMachine(t *testing.T) {
 	}
 	for level, unit := range map[string]string{"fp64": "flop/s", "fp32.core": "flop/s", "dram": "byte/s", "dram.core": "byte/s"} {
 		c := levels[level]
+		if one, ok := levels[level+".core"]; ok && c.Value < one.Value {
+			t.Errorf("%s is %g for all processors and %g for one", level, c.Value, one.Value)
+		}
 		if c.Unit != unit {
 			t.Errorf("%s: %+v", level, c)
 		}
@@ -199,5 +202,15 @@ func TestThreadsGoBack(t *testing.T) {
 	}
 	if after := runtime.NumGoroutine(); after > before {
 		t.Errorf("%d goroutines, then %d", before, after)
+	}
+}
+
+// Two threads that reach less than one are disturbed: the bound is the one's.
+func TestTogether(t *testing.T) {
+	if rate, words := together(3e9, 2e9, 2, "byte"); rate != 3e9 || words != "2 threads" {
+		t.Error(rate, words)
+	}
+	if rate, words := together(1e9, 2e9, 2, "byte"); rate != 2e9 || !strings.Contains(words, "2 reached only 1e+09 byte/s") {
+		t.Error(rate, words)
 	}
 }
