@@ -4,7 +4,7 @@ import "github.com/rooflab/rooflab/modeling/kernelcost/csource"
 
 // head is a state's weights without its variables.
 func (s *state) head() *state {
-	return &state{w: append([]float64(nil), s.w...), sum: s.sum, level: s.level, loops: s.loops, moved: s.moved, given: s.given}
+	return &state{w: append([]float64(nil), s.w...), sum: s.sum, level: s.level, loops: s.loops, moved: s.moved, given: s.given, skewed: s.skewed}
 }
 
 // branch evaluates a condition and splits the state: t is where it holds, f
@@ -146,7 +146,7 @@ func (r *run) split(s *state, cond csource.Expr, v *value) (t, f *state, held tr
 		} else if v.form != nil {
 			if q, all, ok := r.shareGiven(s, v.form); ok {
 				p = q
-				if all {
+				if all && r.independent(s, v.form) {
 					lv = exact
 				}
 			}
@@ -156,6 +156,10 @@ func (r *run) split(s *state, cond csource.Expr, v *value) (t, f *state, held tr
 		if q, ok := r.guard(s, cond); ok {
 			p, kind = q, BranchByID
 		}
+	}
+	if lv == sampled && (p == 0 || p == 1) {
+		r.unseen++
+		r.note("line %d: all sampled work-items go the same way; others may not", at.Line)
 	}
 	r.count(s, at, kind, 1)
 	t, f = s, s.clone()
@@ -168,8 +172,18 @@ func (r *run) split(s *state, cond csource.Expr, v *value) (t, f *state, held tr
 		}
 		f.given = also(f.given, combine("==", v.form, &form{}))
 	}
+	was := s.in
 	r.suppose(t, cond, true)
 	r.suppose(f, cond, false)
+	if v.k != unknown && v.form != nil && r.narrows(v.form) && p > 0 && p < 1 {
+		// Where the condition's text did not lead to a range, it is kept as it is.
+		if t.in == was {
+			t.given = also(t.given, v.form)
+		}
+		if f.in == was {
+			f.given = also(f.given, combine("==", v.form, &form{}))
+		}
+	}
 	return t, f, held
 }
 
@@ -193,6 +207,31 @@ func (r *run) guard(s *state, cond csource.Expr) (p float64, ok bool) {
 		return 1, true
 	}
 	return 0, true
+}
+
+// independent tells whether shares of a form's axes are those of the executions
+// here: no iterations that differ by work-item are around, and nothing is asked
+// of other ids in the same dimension.
+func (r *run) independent(s *state, f *form) bool {
+	if s.skewed {
+		return false
+	}
+	list, n, ok := r.g.axesOf(f)
+	if !ok {
+		return false
+	}
+	full := r.g.ranges()
+	for _, x := range list[:n] {
+		if x >= loopAxis {
+			continue
+		}
+		for y := x % 3; y < loopAxis; y += 3 {
+			if y != x && s.in.axis[y] != full.axis[y] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // also is the conjunction of two conditions; the first alone where it gets long.

@@ -79,7 +79,12 @@ func program(ts []*trial) string {
 				case how[1] == "random":
 					kind = "u"
 				}
-				setup += fmt.Sprintf("static Buf<%s> %s; %s.p = fill<%s>(%s, %q, %s, %s);\n", typ, name, name, typ, spec[2], kind, lo, hi)
+				if spec[3] == "nothing" {
+					setup += fmt.Sprintf("static Buf<%s> %s; %s.p = 0;\n", typ, name, name)
+				} else {
+					setup += fmt.Sprintf("static Buf<%s> %s; ", typ, name)
+				}
+				setup += fmt.Sprintf("if (%v) %s.p = fill<%s>(%s, %q, %s, %s);\n", spec[3] != "nothing", name, typ, spec[2], kind, lo, hi)
 				pass = append(pass, name)
 				report += fmt.Sprintf("printf(\" %s=%%ld:%%ld\", %s.low, %s.high);\n", name, name, name)
 			case "local":

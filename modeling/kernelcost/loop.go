@@ -170,7 +170,7 @@ func (r *run) sampleLoop(s *state, l *csource.Loop, f *loopFacts, t trips) {
 	before := s.head()
 	start := append([]*value(nil), s.vars...)
 	axesBefore := s.in
-	level0 := s.level
+	level0, returned := s.level, r.returned
 	n := t.n
 	if !t.same {
 		n = int64(5)
@@ -197,6 +197,10 @@ func (r *run) sampleLoop(s *state, l *csource.Loop, f *loopFacts, t trips) {
 		b := s.clone()
 		b.loops++
 		b.level = max(b.level, t.level)
+		if t.same && !t.general { // by another iteration of a loop around it differs
+			b.level = max(b.level, sampled)
+		}
+		b.skewed = b.skewed || !t.general && !r.complete()
 		for k := range b.w {
 			b.w[k] *= t.lanes[k] * p.weight * t.factor
 		}
@@ -249,6 +253,11 @@ func (r *run) sampleLoop(s *state, l *csource.Loop, f *loopFacts, t trips) {
 	r.after(s, f, t, start, wide, last, growth)
 	copy(s.w, before.w)
 	s.sum = before.sum
+	if lost := min(r.returned-returned, s.sum); lost > 0 && s.sum > 0 {
+		// Which work-items returned is not followed further, only how many.
+		s.scale(1 - lost/s.sum)
+		s.level = assumed
+	}
 }
 
 // demote says of what a loop counted that it is a mean over sampled iterations.

@@ -27,6 +27,7 @@ type Cost struct {
 	Loads   float64 // loads on the longest chain of loads that lead to addresses or values
 	Notes   []string
 	source  string
+	Unseen  int  // branches whose other side no sampled work-item took, though others might
 	Cut     bool // the analysis ran into its limit of steps
 }
 
@@ -134,7 +135,7 @@ func work(c *Counts) float64 {
 
 func (r *run) result(fn *csource.Function) *Cost {
 	g := r.g
-	c := &Cost{source: r.p.source, Kernel: fn.Name, Items: float64(g.items), Group: g.local, Local: r.locals, Private: r.private, Depth: r.depth, Loads: r.chain, Notes: r.notes, Cut: r.over}
+	c := &Cost{source: r.p.source, Kernel: fn.Name, Items: float64(g.items), Group: g.local, Local: r.locals, Private: r.private, Depth: r.depth, Loads: r.chain, Notes: r.notes, Cut: r.over, Unseen: r.unseen}
 	c.Groups = float64(g.groups[0]) * float64(g.groups[1]) * float64(g.groups[2])
 	for i, t := range r.tally {
 		if t == nil {

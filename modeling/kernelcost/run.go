@@ -21,19 +21,21 @@ type run struct {
 	chunk  []int64
 	now    *state
 
-	tally []*lineTally
-	sites [][3]*site
-	order []int
-	ticks float64
-	quiet int
-	steps int
-	over  bool
+	tally  []*lineTally
+	sites  [][3]*site
+	order  []int
+	ticks  float64
+	quiet  int
+	unseen int
+	steps  int
+	over   bool
 
 	objects  []*object
 	arrays   map[*csource.Variable]*object
 	lost     [4]*object
 	locals   int64
 	private  int64
+	returned float64 // weights that a return ended, of all calls
 	depth    float64
 	chain    float64
 	calls    []*frame

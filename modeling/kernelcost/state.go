@@ -17,15 +17,16 @@ const (
 // state is what is known at a place of the kernel: variables, and how many
 // work-items (weights of lanes) get there.
 type state struct {
-	vars  []*value
-	w     []float64
-	sum   float64
-	dead  bool // no work-item can get here
-	in    ranges
-	level level
-	loops int   // loops around
-	given *form // conditions on ids and loop positions that hold here and are no ranges
-	moved bool  // lanes stand for others: their values are no witnesses
+	vars   []*value
+	w      []float64
+	sum    float64
+	dead   bool // no work-item can get here
+	in     ranges
+	level  level
+	loops  int   // loops around
+	given  *form // conditions on ids and loop positions that hold here and are no ranges
+	skewed bool  // iterations differ by work-item: shares of ids are no shares of executions
+	moved  bool  // lanes stand for others: their values are no witnesses
 }
 
 func (s *state) clone() *state {
@@ -74,7 +75,7 @@ func (r *run) join(before, a, b *state, t truths) *state {
 	case b == nil || b.dead && b.sum == 0:
 		return a
 	}
-	out := &state{loops: before.loops, level: before.level, moved: before.moved, given: before.given}
+	out := &state{loops: before.loops, level: before.level, moved: before.moved, given: before.given, skewed: before.skewed}
 	out.w = make([]float64, len(a.w))
 	for l := range out.w {
 		out.w[l] = a.w[l] + b.w[l]
@@ -85,6 +86,7 @@ func (r *run) join(before, a, b *state, t truths) *state {
 		out.sum = before.sum
 	} else {
 		out.level = max(a.level, b.level)
+		out.skewed = true // those that are left are no range of ids
 	}
 	for i := range out.in.axis {
 		out.in.axis[i] = a.in.axis[i].join(b.in.axis[i])

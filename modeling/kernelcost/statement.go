@@ -136,6 +136,7 @@ func (r *run) declare(s *state, v *csource.Variable) {
 }
 
 func (r *run) leave(s *state, st *csource.Return) {
+	r.returned += s.sum
 	var v *value
 	if st.X != nil {
 		v = r.eval(s, st.X)
@@ -244,7 +245,7 @@ func (r *run) follow(s *state, f *csource.Function, args []*value) *value {
 	}
 	before := s.head()
 	base := len(s.vars)
-	outer := r.loops
+	outer, returned := r.loops, r.returned
 	r.loops = nil
 	fr := &frame{fn: f, base: base}
 	quiet := r.quiet
@@ -270,7 +271,7 @@ func (r *run) follow(s *state, f *csource.Function, args []*value) *value {
 	r.quiet = quiet
 	r.exec(s, f.Body)
 	r.calls = r.calls[:len(r.calls)-1]
-	r.loops = outer
+	r.loops, r.returned = outer, returned
 	// All come back, with the ranges of where they returned.
 	alive := !s.dead
 	for _, o := range fr.out {

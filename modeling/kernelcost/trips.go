@@ -227,7 +227,7 @@ func (r *run) calibrate(s *state, t *trips, d *form, step int64) {
 	if !ok {
 		return
 	}
-	if sure {
+	if sure && s.given == nil && r.independent(s, d) {
 		t.level = exact
 	}
 	if sum > 0 {

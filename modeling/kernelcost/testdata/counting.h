@@ -56,7 +56,8 @@ template <class T> struct Buf {
     n[ACCESS]++;
     if (i < low) low = i;
     if (i + 1 > high) high = i + 1;
-    return p[i];
+    static T nothing;
+    return p ? p[i] : nothing; // without memory only the indices count
   }
 };
 
