@@ -226,3 +226,24 @@ func TestValuesThatCannotBeAreNoEvidence(t *testing.T) {
 		}
 	}
 }
+
+// A kernel takes 1.5 times as long with 1.5 times the traffic and as many
+// instructions as before: the traffic is named beside the time.
+func TestWhatChangedAlongWithTheTimeIsSaid(t *testing.T) {
+	s := open(t)
+	times := func(scale float64) map[string][]int64 {
+		var out []int64
+		for i := range 12 {
+			out = append(out, int64(scale*float64(100_000+100*(i*5%12))))
+		}
+		return map[string][]int64{"k": out}
+	}
+	before := put(t, s, made{tool: "ncu", kind: datasets.KindKernel, kernels: times(1), counters: map[string]float64{"dram__bytes.sum": 50e6, "smsp__inst_executed.sum": 1e6}})
+	after := put(t, s, made{tool: "ncu", kind: datasets.KindKernel, kernels: times(1.5), counters: map[string]float64{"dram__bytes.sum": 75e6, "smsp__inst_executed.sum": 1e6}})
+	r := of(t, s, insight.Options{Run: after, Against: before})
+	verified(t, r, s)
+	items := ofRule(r, "slower")
+	if len(items) != 1 || math.Abs(items[0].Value-1.5) > 1e-3 || !strings.Contains(items[0].Statement, "Along with it dram__bytes.sum is 1.5 times what it was.") {
+		t.Errorf("%v", items)
+	}
+}

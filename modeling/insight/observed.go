@@ -175,6 +175,9 @@ func changes(ctx context.Context, sc *scope) (found, error) {
 		if !math.IsNaN(c.Low) {
 			it.Statement += fmt.Sprintf(", 95 %% interval of the ratio %.3f to %.3f", c.Low, c.High)
 		}
+		if c.Verdict == change.Same && (c.Low > 1 || c.High < 1) {
+			it.Statement += ": a difference that is too small to count"
+		}
 		switch c.Verdict {
 		case change.Slower:
 			it.Verdict = Problem
@@ -185,6 +188,9 @@ func changes(ctx context.Context, sc *scope) (found, error) {
 			it.Statement += fmt.Sprintf("; it explains %s of the difference", percent(c.Explains))
 		}
 		it.Statement += "."
+		if c.Verdict != change.Same {
+			it.Statement += along(r.Counters, c.Name)
+		}
 		f.items = append(f.items, it)
 	}
 	for i, run := range []int64{before, sc.run.ID} {
@@ -197,6 +203,21 @@ func changes(ctx context.Context, sc *scope) (found, error) {
 		}
 	}
 	return f, nil
+}
+
+// along says which counters of a kernel changed with its time, the three that
+// did most as change orders them.
+func along(cs []change.Counter, kernel string) string {
+	var out []string
+	for _, c := range cs {
+		if c.Kernel == kernel && len(out) < 3 && c.Ratio > 0 && !math.IsInf(c.Ratio, 0) && math.Abs(c.Ratio-1) >= 0.03 {
+			out = append(out, fmt.Sprintf("%s is %.3g times what it was", clean(c.Metric, 80), c.Ratio))
+		}
+	}
+	if out == nil {
+		return ""
+	}
+	return " Along with it " + strings.Join(out, ", ") + "."
 }
 
 func ratioWords(ratio float64) string {
