@@ -32,6 +32,9 @@
 // the buffer that it walks through allows on average (the non-zeros of a row of a
 // sparse matrix), 16 times where that is not known either.
 //
+// Where all sampled work-items take a branch alike and nothing more is known,
+// Unseen counts it: others might not.
+//
 // Counts are those of the text: no subexpression is shared, nothing is hoisted
 // out of loops but arithmetic of literals, variables live in registers, index
 // arithmetic counts as integer operations and the final scaling by the element's
@@ -40,8 +43,8 @@
 // # Bounds
 //
 // Buffer.Bytes is the least size that interval arithmetic can prove enough,
-// narrowed by the conditions around each access; Tight tells that a sampled
-// work-item reaches it. Indices that are loaded have no bound unless a condition
+// narrowed by the conditions around each access; Tight tells that a work-item is
+// known to reach it. Indices that are loaded have no bound unless a condition
 // or their type gives one: such buffers are not Known, with the reason in Why.
 // Signed arithmetic is taken not to overflow where its range stays in the type.
 package kernelcost

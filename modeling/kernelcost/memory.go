@@ -120,10 +120,8 @@ func (r *run) bound(s *state, o *object, p *value, size int, op operation, at cs
 		}
 	} else {
 		o.in = o.in.join(interval{in.lo, in.hi + int64(size)})
-		if f := p.form; f != nil && f.affine() && s.level == exact && s.given == nil && !s.skewed {
-			if _, _, ok := r.g.axesOf(f); ok && r.span(f) == in {
-				o.top = max(o.top, in.hi+int64(size))
-			}
+		if f := p.form; f != nil && f.affine() && s.level == exact && s.given == nil && r.independent(s, f) && r.span(f) == in {
+			o.top = max(o.top, in.hi+int64(size))
 		}
 	}
 	if p.k == unknown || s.moved || s.level != exact {

@@ -138,7 +138,7 @@ func (w *scribe) statement(depth int) {
 // Random kernels, executed: every index lies within what is said to be enough,
 // and where nothing is assumed or sampled the number of accesses is the same.
 func TestRandomKernelsAgainstExecution(t *testing.T) {
-	n := 350
+	n := 120
 	if testing.Short() {
 		n = 30
 	}

@@ -72,7 +72,7 @@ type Buffer struct {
 	Writes    bool
 	Known     bool  // Bytes is enough for all accesses
 	Bytes     int64 // least size without an access out of bounds, where known
-	Tight     bool  // some work-item reaches the last byte
+	Tight     bool  // some work-item is known to reach the last byte
 	Footprint int64 // bytes between the least and the greatest access
 	Why       string
 }
