@@ -1,0 +1,181 @@
+// Package gomlx builds the networks of package llmperf on GoMLX, on the backend
+// that package backend chooses. It is imported for its effect:
+//
+//	import _ "github.com/rooflab/rooflab/modeling/llmperf/gomlx"
+package gomlx
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/layers"
+	"github.com/gomlx/gomlx/ml/layers/activation"
+	"github.com/gomlx/gomlx/ml/layers/norm"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/model/initializer"
+
+	"github.com/rooflab/rooflab/modeling/llmperf"
+	"github.com/rooflab/rooflab/modeling/train"
+	"github.com/rooflab/rooflab/modeling/train/gomlx"
+)
+
+func init() { llmperf.RegisterEngine(New) }
+
+// network is a gomlx.Network that can say what its predictions rest on.
+type network struct {
+	*gomlx.Network
+	attribute *model.Exec
+}
+
+// New makes a network, as llmperf.Engine.
+func New(c llmperf.Config, opt train.Options) (llmperf.Network, error) {
+	n, err := gomlx.New(gomlx.Model{
+		Forward: func(scope *model.Scope, dtype dtypes.DType, in []*graph.Node) []*graph.Node {
+			content := content(scope, c, dtype, in)
+			return encode(scope, c, content, in)
+		},
+		Loss: func(labels, predictions []*graph.Node) *graph.Node { return loss(c, labels, predictions) },
+	}, opt)
+	if err != nil {
+		return nil, err
+	}
+	dtype := dtypes.Float32
+	if opt.Precision == "bfloat16" {
+		dtype = dtypes.BFloat16
+	}
+	attribute, err := model.NewExec(n.Backend(), n.Store(), func(scope *model.Scope, in []*graph.Node) *graph.Node {
+		scope.Store().SetTraining(in[0].Graph(), false)
+		content := content(scope, c, dtype, in)
+		location := encode(scope, c, content, in)[0]
+		gradient := graph.Gradient(graph.ReduceAllSum(location), content)[0]
+		each := graph.ReduceSum(graph.ConvertDType(graph.Mul(gradient, content), dtypes.Float32), -1)
+		return graph.Where(present(in), each, graph.ZerosLike(each))
+	})
+	if err != nil {
+		n.Close()
+		return nil, fmt.Errorf("GoMLX: %w", err)
+	}
+	attribute.SetMaxCache(64)
+	return &network{n, attribute}, nil
+}
+
+// content is what the tokens say, without their places: [n, l, width].
+func content(scope *model.Scope, c llmperf.Config, dtype dtypes.DType, in []*graph.Node) *graph.Node {
+	ids, log2, kinds := in[0], in[1], in[2]
+	g := ids.Graph()
+	tokens := layers.Embedding(scope.In("tokens").WithInitializer(initializer.RandomNormalFn(scope, 0.02)), ids, dtype, c.Vocab, c.Width)
+
+	one := func(kind int32) *graph.Node {
+		return graph.ConvertDType(graph.Equal(kinds, graph.BroadcastToShape(graph.Scalar(g, dtypes.Int32, kind), kinds.Shape())), dtypes.Float32)
+	}
+	number, zero := one(1), one(2)
+	scaled := graph.Mul(graph.MulScalar(log2, 1.0/16), number)
+	facts := graph.ConvertDType(graph.Stack([]*graph.Node{graph.Add(number, zero), zero, scaled}, -1), dtype) // llmperf.Numbers
+	x := activation.GeluApproximate(layers.Dense(scope.In("number_hidden"), facts, true, llmperf.Channel))
+	x = layers.Dense(scope.In("number"), x, true, c.Width)
+	has := graph.ConvertDType(graph.ExpandAxes(graph.Add(number, zero), -1), dtype)
+	return graph.Add(tokens, graph.Mul(x, has))
+}
+
+// present is which positions are no padding: boolean [n, l].
+func present(in []*graph.Node) *graph.Node {
+	ids, lengths := in[0], in[3]
+	at := graph.Iota(ids.Graph(), shapes.Make(dtypes.Int32, ids.Shape().Dimensions...), 1)
+	return graph.LessThan(at, graph.BroadcastToShape(graph.ExpandAxes(lengths, -1), at.Shape()))
+}
+
+// encode is location and scale, [n] each in float32, from what the tokens say.
+func encode(scope *model.Scope, c llmperf.Config, content *graph.Node, in []*graph.Node) []*graph.Node {
+	g, dtype := content.Graph(), content.DType()
+	keep := present(in)
+	length := content.Shape().Dimensions[1]
+	places := scope.In("places").WithInitializer(initializer.RandomNormalFn(scope, 0.02)).
+		VariableWithShape("embeddings", shapes.Make(dtype, c.Context, c.Width)).NodeValue(g)
+	x := graph.Add(content, graph.ExpandLeftToRank(graph.Slice(places, graph.AxisRange(0, length)), 3))
+	x = layers.DropoutStatic(scope, x, c.Dropout)
+	for i := range c.Layers {
+		s := scope.In("layer_%d", i)
+		y := norm.LayerNorm(s.In("norm1"), x, -1).Done()
+		y = gomlx.SelfAttention(s.In("attention"), y, keep, c.Heads)
+		x = graph.Add(x, layers.DropoutStatic(s, y, c.Dropout))
+		y = norm.LayerNorm(s.In("norm2"), x, -1).Done()
+		y = activation.GeluApproximate(layers.Dense(s.In("wide"), y, true, c.Inner))
+		y = layers.Dense(s.In("narrow"), y, true, c.Width)
+		x = graph.Add(x, layers.DropoutStatic(s, y, c.Dropout))
+	}
+	x = graph.ConvertDType(norm.LayerNorm(scope.In("norm"), x, -1).Done(), dtypes.Float32)
+
+	there := graph.BroadcastToShape(graph.ExpandAxes(keep, -1), x.Shape())
+	sum := graph.ReduceSum(graph.Where(there, x, graph.ZerosLike(x)), 1)
+	count := graph.ExpandAxes(graph.ConvertDType(in[3], dtypes.Float32), -1)
+	mean := graph.Div(sum, graph.BroadcastToShape(count, sum.Shape()))
+	low := graph.BroadcastToShape(graph.Scalar(g, dtypes.Float32, -1e9), x.Shape())
+	pooled := []*graph.Node{mean, graph.ReduceMax(graph.Where(there, x, low), 1)}
+	if c.Side > 0 {
+		side := layers.Dense(scope.In("side"), graph.ConvertDType(in[4], dtype), true, c.SideWidth())
+		pooled = append(pooled, graph.ConvertDType(activation.GeluApproximate(side), dtypes.Float32))
+	}
+	h := graph.ConvertDType(graph.Concatenate(pooled, -1), dtype)
+	h = activation.GeluApproximate(layers.Dense(scope.In("head_hidden"), h, true, c.Width))
+	out := graph.ConvertDType(layers.Dense(scope.In("head"), h, true, 2), dtypes.Float32)
+	part := func(i int) *graph.Node {
+		return graph.Squeeze(graph.Slice(out, graph.AxisRange(), graph.AxisElem(i)), -1)
+	}
+	return []*graph.Node{part(0), graph.AddScalar(graph.Softplus(part(1)), c.Floor)}
+}
+
+// loss is the negative logarithm of the likelihood of the target, weighted: of
+// Laplace's distribution |y-m|/s + log 2s, of the normal one
+// ((y-m)/s)^2/2 + log s + log(2 pi)/2.
+func loss(c llmperf.Config, labels, predictions []*graph.Node) *graph.Node {
+	y, weight, location, scale := labels[0], labels[1], predictions[0], predictions[1]
+	away := graph.Div(graph.Sub(y, location), scale)
+	var nll *graph.Node
+	if c.Gaussian {
+		nll = graph.AddScalar(graph.Add(graph.MulScalar(graph.Square(away), 0.5), graph.Log(scale)), 0.5*math.Log(2*math.Pi))
+	} else {
+		nll = graph.AddScalar(graph.Add(graph.Abs(away), graph.Log(scale)), math.Ln2)
+	}
+	return graph.Mul(nll, weight)
+}
+
+// Attribute implements llmperf.Network.
+func (n *network) Attribute(b train.Batch) (out train.Array, err error) {
+	defer func() {
+		if r := recover(); r != nil { // by which GoMLX reports errors in graphs
+			err = fmt.Errorf("GoMLX: %v", r)
+		}
+	}()
+	var in []any
+	for _, a := range b.Inputs {
+		switch {
+		case a.Int32 != nil && len(a.Int32) == a.Len():
+			in = append(in, tensors.FromFlatDataAndDimensions(a.Int32, a.Dims...))
+		case len(a.Float32) == a.Len():
+			in = append(in, tensors.FromFlatDataAndDimensions(a.Float32, a.Dims...))
+		default:
+			return out, errors.New("an array of a batch does not have the numbers that its dimensions say")
+		}
+	}
+	each, err := n.attribute.Call1(in...)
+	if err != nil {
+		return out, fmt.Errorf("GoMLX: %w", err)
+	}
+	defer func() { _ = each.FinalizeAll() }()
+	flat, err := tensors.CopyFlatData[float32](each)
+	if err != nil {
+		return out, fmt.Errorf("GoMLX: %w", err)
+	}
+	return train.Array{Dims: append([]int{}, each.Shape().Dimensions...), Float32: flat}, nil
+}
+
+// Close implements llmperf.Network.
+func (n *network) Close() {
+	n.attribute.Finalize()
+	n.Network.Close()
+}
