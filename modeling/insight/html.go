@@ -94,7 +94,11 @@ func (r *Report) HTML() string {
 	b.WriteString(`<h3>Where it comes from</h3><ul>`)
 	for _, run := range r.Runs {
 		for _, a := range run.Artefacts {
-			fmt.Fprintf(&b, `<li>run %d (%s), %s: <code>%s</code>, %d bytes, sha256 <code>%s</code></li>`, run.ID, e(run.Role), e(run.Tool), e(a.Path), a.Bytes, e(a.SHA256))
+			size := ""
+			if a.Bytes > 0 { // what a collector measured is no file
+				size = fmt.Sprintf(", %d bytes", a.Bytes)
+			}
+			fmt.Fprintf(&b, `<li>run %d (%s), %s: <code>%s</code>%s, sha256 <code>%s</code></li>`, run.ID, e(run.Role), e(run.Tool), e(a.Path), size, e(a.SHA256))
 		}
 	}
 	fmt.Fprintf(&b, `</ul><div class="more">rooflab %s, report version %d, store <code>%s</code></div></div>`, e(r.Rooflab), r.Version, e(r.Store))
@@ -143,4 +147,13 @@ func (r *Report) Page() string {
 // Display shows the report.
 func (r *Report) Display() display.Bundle {
 	return display.Bundle{Data: map[string]any{"text/plain": r.String(), "text/html": r.HTML(), "text/markdown": r.Markdown()}}
+}
+
+// Display shows the item as the report does.
+func (i Item) Display() display.Bundle {
+	var b strings.Builder
+	b.WriteString(style + `<div class="rl-insight">`)
+	i.html(&b)
+	b.WriteString(`</div>`)
+	return display.Bundle{Data: map[string]any{"text/plain": i.String(), "text/html": b.String()}}
 }

@@ -23,6 +23,7 @@ func rooflines(ctx context.Context, sc *scope) (found, error) {
 	var f found
 	var drawn []roofline.Result
 	var whys, notes grouped
+	counted := map[string]bool{} // whys of kernels whose time and traffic are known
 	known := sc.hasRoofline()
 	for _, k := range sc.kernels {
 		filter := datasets.Filter{Run: sc.run.ID, Kernel: k.Name}
@@ -62,7 +63,9 @@ func rooflines(ctx context.Context, sc *scope) (found, error) {
 			}
 			f.items = append(f.items, items...)
 			if r.Bound == roofline.Unknown {
-				whys.add(r.Why+sc.nameLimits(r), k.short())
+				why := r.Why + sc.nameLimits(r)
+				whys.add(why, k.short())
+				counted[why] = r.Time.OK && r.Traffic[roofline.DRAM].Bytes.OK
 			} else {
 				k.Bound = string(r.Bound)
 			}
@@ -83,7 +86,11 @@ func rooflines(ctx context.Context, sc *scope) (found, error) {
 		}
 	}
 	for _, why := range whys.texts {
-		f.missing = append(f.missing, Missing{What: whys.of[why] + ": " + why, Command: sc.collectRoofline()})
+		command := sc.collectRoofline()
+		if counted[why] && !sc.is("ncu", "nsys", "nvidia", "pytorch", "kernel-timing", "rocprof") {
+			command = "rooflab collect machine --store STORE, and its run as --ceilings" // only the limits are lacking
+		}
+		f.missing = append(f.missing, Missing{What: whys.of[why] + ": " + why, Command: command})
 	}
 	for _, n := range notes.texts {
 		f.notes = append(f.notes, "Roofline of "+notes.of[n]+": "+n+".")

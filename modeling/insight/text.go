@@ -97,6 +97,18 @@ func (i Item) extra() string {
 	return out
 }
 
+// text is the item as lines of a terminal.
+func (i Item) text() string {
+	s := fmt.Sprintf("%-4s %s%s\n", i.ID, i.Statement, i.extra())
+	if i.Verdict == Problem && len(i.Remedies) > 0 {
+		s += "       -> " + strings.Join(i.Remedies, "\n       -> ") + "\n"
+	}
+	return s
+}
+
+// String is the item with where its number comes from.
+func (i Item) String() string { return i.text() + "     " + i.cite() }
+
 // Markdown is the report for people.
 func (r *Report) Markdown() string {
 	var b strings.Builder
@@ -152,6 +164,9 @@ func (r *Report) Markdown() string {
 // numbers, and its rows. What no kernel has is left out.
 func (r *Report) table() (heads []string, rows [][]string) {
 	heads = []string{"kernel", "kind", "time", "share", "launches"}
+	if !slices.ContainsFunc(r.Kernels, func(k *Kernel) bool { return k.Time == nil || k.Unit == "s" }) {
+		heads[2] = "cost" // of instructions, samples or bytes
+	}
 	bound := slices.ContainsFunc(r.Kernels, func(k *Kernel) bool { return k.Bound != "" })
 	if bound {
 		heads = append(heads, "bound by")
@@ -216,10 +231,7 @@ func (r *Report) String() string {
 	for _, s := range r.sections() {
 		b.WriteString("\n" + s.title + "\n")
 		for _, i := range s.items {
-			fmt.Fprintf(&b, "%-4s %s%s\n", i.ID, i.Statement, i.extra())
-			if i.Verdict == Problem && len(i.Remedies) > 0 {
-				b.WriteString("       -> " + strings.Join(i.Remedies, "\n       -> ") + "\n")
-			}
+			b.WriteString(i.text())
 		}
 	}
 	if len(r.Missing) > 0 {

@@ -71,7 +71,11 @@ func (r *Result) bound() {
 			lacking = append(lacking, "the use of DRAM ("+t.Used.From+")")
 		}
 		if !compute {
-			lacking = append(lacking, "the use of arithmetic ("+r.Work[FP32].Used.From+")")
+			p, ok := r.Dominant()
+			if !ok {
+				p = FP32
+			}
+			lacking = append(lacking, "the use of arithmetic ("+r.Work[p].Used.From+")")
 		}
 		r.Why = "bound unknown without " + strings.Join(lacking, " and ")
 	}

@@ -23,10 +23,14 @@ type source interface {
 func sourceOf(l Launch, opt Options) source {
 	c := counters(l.Metrics)
 	opt.launch, opt.memo, opt.stems = l, map[string]Quantity{}, map[string]bool{}
+	p := plain{c, l.ownTime()}
 	if isPublished(c) {
-		return withPlain{published{c}, plain{c}}
+		return withPlain{published{c}, p}
 	}
-	return withPlain{family(c, opt), plain{c}}
+	if isPlain(c) {
+		return withPlain{p, p}
+	}
+	return withPlain{family(c, opt), p}
 }
 
 // ownTime is the duration of the launch that the profile gives beside counters.
@@ -72,9 +76,25 @@ func ByteCounter(l Level) string {
 }
 
 // plain reads counters that give a quantity as it is.
-type plain struct{ c counters }
+type plain struct {
+	c   counters
+	own Quantity // the launch's own time
+}
 
-func (s plain) time() Quantity            { return s.c.first(TimeCounter) }
+// isPlain tells a program that counted its work or traffic itself, and nothing
+// else did.
+func isPlain(metrics counters) bool {
+	plain := false
+	for name := range metrics {
+		if strings.Contains(name, "__") {
+			return false
+		}
+		plain = plain || strings.HasPrefix(name, "flop.") || strings.HasPrefix(name, "byte.")
+	}
+	return plain && !isAMD(metrics) && !isCPU(metrics)
+}
+
+func (s plain) time() Quantity            { return best(s.c.first(TimeCounter), s.own) }
 func (s plain) flop(p Precision) Quantity { return s.c.first(FlopCounter(p)) }
 func (s plain) bytes(l Level) Quantity    { return s.c.first(ByteCounter(l)) }
 func (plain) peak(Precision) Quantity     { return missing("no counter gives a ceiling") }
