@@ -90,7 +90,7 @@ func (w *writer) statement(typ string, i, n, span index, ins []*parameter, value
 		w.block("else", inner)
 		return values
 	}
-	var end index = lit(w.num(2, 4, 8, 16, 32, 64, 128))
+	end := lit(w.num(2, 4, 8, 16, 32, 64, 128))
 	if span != nil && w.chance(0.6) {
 		end = span
 	}

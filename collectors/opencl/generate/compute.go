@@ -99,7 +99,7 @@ func writeIterate(w *writer) draw {
 	out := w.buffer("o", "output", typ, "w")
 	n := w.size("n", "count")
 	groups := w.groupSizes()
-	var limit index = lit(w.num(8, 16, 32, 64, 128, 256))
+	limit := lit(w.num(8, 16, 32, 64, 128, 256))
 	chosen := w.chance(0.5)
 	if chosen {
 		limit = w.size("k", "iterations")

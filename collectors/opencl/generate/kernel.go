@@ -104,6 +104,9 @@ func (w *writer) source(name string) string {
 		}
 	}
 	head := ""
+	if w.style.comments {
+		head = "// " + strings.ReplaceAll(name, "_", " ") + "\n"
+	}
 	body := w.text.String()
 	if strings.Contains(body+strings.Join(ps, ""), "double") {
 		head += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -61,7 +62,6 @@ type writer struct {
 // style is how a kernel is written, apart from what it does.
 type style struct {
 	long      bool // names are words, not letters
-	unsigned  bool // the kernel's geometry is read as uint
 	qualifier string
 	restrict  bool
 	comments  bool
@@ -89,13 +89,6 @@ func (w *writer) line(format string, args ...any) {
 	w.text.WriteString(strings.Repeat("  ", w.depth+1))
 	fmt.Fprintf(&w.text, format, args...)
 	w.text.WriteByte('\n')
-}
-
-// comment writes a remark in kernels that have any.
-func (w *writer) comment(s string) {
-	if w.style.comments {
-		w.line("// %s", s)
-	}
 }
 
 // size is a new int argument that launches choose.
@@ -171,8 +164,8 @@ func (w *writer) local(short, long, typ string, n index) *parameter {
 func sizeOf(typ string) int64 {
 	base := strings.TrimRight(typ, "0123456789")
 	width := int64(1)
-	if base != typ {
-		fmt.Sscan(typ[len(base):], &width)
+	if n, err := strconv.ParseInt(typ[len(base):], 10, 64); err == nil {
+		width = n
 	}
 	switch base {
 	case "double", "long":
@@ -272,12 +265,6 @@ func (w *writer) inner(v variable, lo, hi index, body func()) {
 		w.bind(string(v), lo, minus(hi, lit(1)))
 		body()
 	})
-}
-
-// leave writes a return of work-items with v >= hi: no barrier may follow.
-func (w *writer) leave(v variable, hi index) {
-	w.line("if (%s >= %s) return;", v, hi)
-	w.bind(string(v), v, least(v, minus(hi, lit(1))))
 }
 
 // loop writes for (v = lo; v < hi; v += step); the range of v ends at hi - 1.
