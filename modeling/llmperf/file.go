@@ -50,12 +50,12 @@ type written struct {
 	Description predict.Description `json:"description"`
 	Precision   string              `json:"precision,omitempty"`
 	Record      *train.Record       `json:"record,omitempty"`
-	Tokenizer   json.RawMessage     `json:"tokenizer"`
+	Tokenizer   string              `json:"tokenizer"` // the text of its file, whose every byte counts
 	Weights     weightsRef          `json:"weights"`
 }
 
 // learnt is the part of a network's state that predictions need: the
-// optimiser's part stands below /optimizer and the like.
+// weights, without the optimiser's moments and the random generator.
 func learnt(s train.State) train.State {
 	var out train.State
 	for _, t := range s {
@@ -104,7 +104,7 @@ func (m *Model) marshal(w weightsRef) ([]byte, error) {
 	if err := m.tokenizer.Write(&t); err != nil {
 		return nil, err
 	}
-	out := written{m.shape, m.scale, m.mean, m.sd, m.lengths, m.description, "", nil, t.Bytes(), w}
+	out := written{m.shape, m.scale, m.mean, m.sd, m.lengths, m.description, "", nil, t.String(), w}
 	if m.Result != nil {
 		out.Record, out.Precision = &m.Result.Record, m.Result.Record.Settings.Precision
 	}
@@ -202,7 +202,7 @@ func decode(raw json.RawMessage) (predict.Model, error) {
 		return nil, fmt.Errorf("the lengths %v do not fit a context of %d tokens", w.Lengths, w.Config.Context)
 	}
 	var err error
-	if m.tokenizer, err = tokenize.Read(bytes.NewReader(w.Tokenizer)); err != nil {
+	if m.tokenizer, err = tokenize.Read(strings.NewReader(w.Tokenizer)); err != nil {
 		return nil, err
 	}
 	if m.tokenizer.Size() != w.Config.Vocab {

@@ -67,7 +67,7 @@ var sized = []struct {
 }{
 	{"tiny", Config{Width: 64, Layers: 2, Heads: 4, Inner: 256}},
 	{"5M", Config{Width: 256, Layers: 4, Heads: 4, Inner: 768}},
-	{"20M", Config{Width: 512, Layers: 5, Heads: 8, Inner: 2048}},
+	{"20M", Config{Width: 512, Layers: 5, Heads: 8, Inner: 1792}},
 	{"80M", Config{Width: 768, Layers: 10, Heads: 12, Inner: 3072}},
 	{"350M", Config{Width: 1024, Layers: 27, Heads: 16, Inner: 4096}},
 }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rooflab/rooflab/datasets"
+	"github.com/rooflab/rooflab/datasets/split"
+	"github.com/rooflab/rooflab/modeling/llmperf"
+	_ "github.com/rooflab/rooflab/modeling/llmperf/gomlx" // the engine
+	"github.com/rooflab/rooflab/modeling/predict"
+	"github.com/rooflab/rooflab/modeling/score"
+	"github.com/rooflab/rooflab/modeling/train"
+)
+
+func init() { register(trainCommand) }
+
+func trainCommand() *cobra.Command {
+	c := &cobra.Command{Use: "train", Short: "Train a model of performance"}
+	c.AddCommand(trainLLMPerfCommand())
+	return c
+}
+
+func trainLLMPerfCommand() *cobra.Command {
+	var o llmperf.Options
+	var store, out string
+	var test float64
+	c := &cobra.Command{
+		Use:   "llmperf --data STORE --out DIR",
+		Short: "Train a transformer that predicts run times from the source of kernels",
+		Long: `Train a transformer that predicts the run time of a launch from the kernel's
+source, its arguments and sizes, on the timed kernels of a store (see 'rooflab
+generate'). Whole kernels are held out three times: for the test, whose figures
+are printed, for the intervals of predictions, and for early stopping.
+
+DIR gets the model for 'rooflab predict', and DIR/checkpoints the training run:
+after Ctrl-C or a crash the same command with --resume goes on.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGHUP, syscall.SIGTERM)
+			defer stop()
+			o.Train.Dir = filepath.Join(out, "checkpoints")
+			o.Train.Progress = train.Live("LLMPerf")
+			return trainLLMPerf(ctx, store, out, test, o, cmd.OutOrStdout())
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&store, "data", "", "the `store` with timed kernels")
+	f.StringVar(&out, "out", "", "the folder for the model, `DIR`")
+	f.StringVar(&o.Size, "size", "5M", "parameters: "+strings.Join(llmperf.SizeNames(), ", "))
+	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of splits, weights and order")
+	f.IntVar(&o.Context, "context", 512, "`tokens` of a launch at most; longer sources are cut")
+	f.BoolVar(&o.Text, "text", false, "learn from the text alone, without counts of operations found in it")
+	f.Float64Var(&test, "test", 0.2, "`fraction` of the launches, in whole kernels, for the test")
+	f.IntVar(&o.Train.Epochs, "epochs", 30, "passes over the launches at most")
+	f.IntVar(&o.Train.Steps, "steps", 0, "steps at most; 0 is as many as the epochs have")
+	f.IntVar(&o.Train.Batch, "batch", 32, "launches in a step")
+	f.StringVar(&o.Train.Backend, "backend", "", "xla, go, or the best that is there")
+	f.BoolVar(&o.Train.Resume, "resume", false, "go on from the checkpoints in DIR")
+	for _, name := range []string{"data", "out"} {
+		if err := c.MarkFlagRequired(name); err != nil {
+			panic(err) // the flag is defined above
+		}
+	}
+	return c
+}
+
+func trainLLMPerf(ctx context.Context, store, out string, test float64, o llmperf.Options, w io.Writer) error {
+	s, err := datasets.Open(store, datasets.ReadOnly)
+	if err != nil {
+		return err
+	}
+	xs, err := llmperf.FromStore(ctx, s, datasets.Filter{})
+	if err = errors.Join(err, s.Close()); err != nil {
+		return err
+	}
+	e, err := llmperf.Table(xs)
+	if err != nil {
+		return err
+	}
+	p, err := split.Groups(e.Groups, split.Options{Test: test, Seed: o.Seed})
+	if err != nil {
+		return err
+	}
+	fitted, err := predict.Conformal{Learner: llmperf.Learner{Options: o}, Fraction: 0.1}.Fit(ctx, e.Rows(p.Train), o.Seed)
+	if err != nil {
+		return err
+	}
+	f, ok := fitted.(*predict.Fitted)
+	if !ok {
+		return fmt.Errorf("the predictor is a %T", fitted)
+	}
+	if err := llmperf.Save(out, f); err != nil {
+		return err
+	}
+	held := e.Rows(p.Test)
+	const level = 0.9
+	predictions, err := f.Predict(ctx, held, level)
+	if err != nil {
+		return err
+	}
+	scored := score.Predictions{Measured: held.Y, Group: held.Groups, Bands: []score.Band{{Level: level}}}
+	for _, x := range predictions {
+		scored.Predicted = append(scored.Predicted, x.Value)
+		scored.Bands[0].Low, scored.Bands[0].High = append(scored.Bands[0].Low, x.Low), append(scored.Bands[0].High, x.High)
+	}
+	report, err := score.Evaluate("LLMPerf", scored, score.Resampling{Seed: o.Seed})
+	if err != nil {
+		return err
+	}
+	title := fmt.Sprintf("%d launches of %d kernels that nothing was fitted to (%s)", held.Len(), report.Groups, p)
+	_, err = fmt.Fprintf(w, "%s\n%s\n%s\n", f, score.Table(title, report), out)
+	return err
+}
