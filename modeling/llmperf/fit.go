@@ -36,8 +36,7 @@ type Options struct {
 	Validation float64
 	Seed       uint64
 	// Train is the training loop's. Here Epochs is 30 by default where Steps is
-	// not set, Patience 8, Rate 0.001 for a Width up to 256 and less in proportion
-	// above, and Seed is ours. Buckets are the lengths that sequences are padded to,
+	// not set, Patience 8, Rate 0.256/Width but 0.003 at most, and Seed is ours. Buckets are the lengths that sequences are padded to,
 	// the longest of which takes the place of Context.
 	Train train.Options
 }
@@ -144,7 +143,7 @@ func (m *Model) train(ctx context.Context, learnt, held *predict.Examples, opt O
 		t.Patience = 8
 	}
 	if t.Rate == 0 {
-		t.Rate = 0.001 * min(1, 256/float64(m.shape.Width))
+		t.Rate = min(0.003, 0.256/float64(m.shape.Width))
 	}
 	if t.Title == "" {
 		t.Title = fmt.Sprintf("%s with %.3g M parameters", kindName, float64(m.shape.Parameters())/1e6)
