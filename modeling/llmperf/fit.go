@@ -118,7 +118,10 @@ func fit(ctx context.Context, e *predict.Examples, opt Options) (m *Model, err e
 	if m.sd == 0 {
 		m.sd = 1
 	}
-	return m, m.train(ctx, learnt, held, opt)
+	if err = m.train(ctx, learnt, held, opt); m.Result == nil {
+		return nil, err
+	}
+	return m, err
 }
 
 func (m *Model) train(ctx context.Context, learnt, held *predict.Examples, opt Options) error {
