@@ -114,6 +114,6 @@ func (p prediction) run(ctx context.Context, dir string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(w, "\n", a)
+	_, err = fmt.Fprintf(w, "\n%s\n", a)
 	return err
 }

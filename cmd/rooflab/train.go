@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -108,10 +109,16 @@ func trainLLMPerf(ctx context.Context, store, out string, test float64, o llmper
 	if err != nil {
 		return err
 	}
-	scored := score.Predictions{Measured: held.Y, Group: held.Groups, Bands: []score.Band{{Level: level}}}
+	scored := score.Predictions{Measured: held.Y, Group: held.Groups}
+	band := score.Band{Level: level}
+	bounded := true
 	for _, x := range predictions {
 		scored.Predicted = append(scored.Predicted, x.Value)
-		scored.Bands[0].Low, scored.Bands[0].High = append(scored.Bands[0].Low, x.Low), append(scored.Bands[0].High, x.High)
+		band.Low, band.High = append(band.Low, x.Low), append(band.High, x.High)
+		bounded = bounded && !math.IsInf(x.High, 1)
+	}
+	if bounded { // else the description warns that too few kernels were held out for intervals
+		scored.Bands = []score.Band{band}
 	}
 	report, err := score.Evaluate("LLMPerf", scored, score.Resampling{Seed: o.Seed})
 	if err != nil {
