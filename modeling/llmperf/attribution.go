@@ -122,7 +122,7 @@ func (a *Attribution) Table() tabular.Table {
 		total, most = total+l.Weight, max(most, l.Weight)
 	}
 	for _, l := range a.Lines {
-		cells := []string{fmt.Sprint(l.Number), "", "", "", l.Text}
+		cells := []string{fmt.Sprint(l.Number), "", "", "", indented(l.Text)}
 		if l.Tokens > 0 {
 			cells[1] = fmt.Sprintf("%+.3f", l.Value)
 			if total > 0 {
@@ -140,6 +140,13 @@ func (a *Attribution) Table() tabular.Table {
 		t.Note("The counts of operations that the model reads beside the text had a part, which is not shown.")
 	}
 	return t
+}
+
+// indented makes the blanks that a line begins with ones that HTML keeps.
+func indented(line string) string {
+	text := strings.TrimLeft(line, " \t")
+	blanks := strings.ReplaceAll(line[:len(line)-len(text)], "\t", "    ")
+	return strings.ReplaceAll(blanks, " ", "\u00a0") + text
 }
 
 func name(kernel string) string {

@@ -212,7 +212,7 @@ func TestTheLineThatDecidesHasWeight(t *testing.T) {
 	if most.Number != 4 {
 		t.Errorf("line %d has the most weight, want 4:\n%v", most.Number, a)
 	}
-	if html, _ := a.Display().Data["text/html"].(string); !strings.Contains(html, "i &lt; 128") {
+	if html, _ := a.Display().Data["text/html"].(string); !strings.Contains(html, "\u00a0\u00a0for (int i = 0; i &lt; 128") {
 		t.Errorf("the listing is without its source: %s", html)
 	}
 }
