@@ -6,7 +6,7 @@
 // products, sparse and irregular ones, sorting steps, ...) with random choices
 // of types, tiling, access order, arithmetic and launch shape, or is a random
 // composition. The idea of learning runtimes from generated OpenCL kernels with
-// solved arguments is LLMPerf's (Nguyen et al. 2025, section III).
+// solved arguments is LLMPerf's (Nguyen et al. 2025).
 //
 // # Bounds
 //
