@@ -69,6 +69,15 @@ func openInLab(t *testing.T, nb string) (light, dark shown) {
 		"XDG_DATA_HOME", "XDG_CONFIG_HOME", "IPYTHONDIR"} {
 		t.Setenv(name, filepath.Join(data, name))
 	}
+	// JupyterLab hides cells that it takes to be out of view; what is looked at
+	// here is whether outputs can be read once they are in view.
+	settings := filepath.Join(data, "JUPYTERLAB_SETTINGS_DIR", "@jupyterlab", "notebook-extension")
+	if err := os.MkdirAll(settings, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(settings, "tracker.jupyterlab-settings"), []byte(`{"windowingMode": "none"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(binary, "lab", filepath.Dir(nb), "--no-browser", "--",
 		"--IdentityProvider.token=secret", "--LabApp.expose_app_in_browser=True", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
 	log, err := cmd.StderrPipe()

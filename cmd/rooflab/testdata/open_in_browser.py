@@ -52,7 +52,7 @@ HEIGHT = """(() => {
 
 SHOWN = """(() => {
   const panel = """ + PANEL + """, code = panel.content.widgets.filter(w => w.model.type === 'code');
-  const undrawn = code.filter(w => !w.promptNode || !w.outputArea || !w.node.isConnected).length;
+  const undrawn = code.filter(w => !w.promptNode || !w.outputArea || !w.node.isConnected || w.node.getBoundingClientRect().width === 0).length;
   if (undrawn) return {ready: false, undrawn};
   const size = e => { const r = e.getBoundingClientRect(); return {width: r.width, height: r.height}; };
   const pictures = w => Array.from(w.outputArea.node.querySelectorAll('img, svg')).filter(
