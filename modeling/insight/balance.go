@@ -47,7 +47,7 @@ func (sc *scope) imbalance(ctx context.Context, k *Kernel, by string) (Item, boo
 		values = fmt.Sprintf("SELECT l.%s AS p, sum(l.dur_ns) / 1e9 AS t FROM launch l WHERE l.run_id = %d AND l.region_id IN (%s) AND l.%s IS NOT NULL GROUP BY 1", by, sc.run.ID, sc.regions(k), by)
 	}
 	var n, most, mean, worst float64
-	if err := each(ctx, sc.store, func(v []any) {
+	if err := sc.store.Each(ctx, func(v []any) {
 		n, most, mean, worst = asFloat(v[0]), asFloat(v[1]), asFloat(v[2]), asFloat(v[3])
 	}, "SELECT count(t), max(t), avg(t), arg_max(p, t) FROM ("+values+")"); err != nil {
 		return Item{}, false, err
@@ -82,7 +82,7 @@ func (sc *scope) imbalance(ctx context.Context, k *Kernel, by string) (Item, boo
 		table, metric = "launch", "dur_ns"
 		sql = fmt.Sprintf("SELECT l.region_id, l.id, count(*) OVER () FROM launch l WHERE l.run_id = %d AND l.region_id IN (%s) AND l.%s IS NOT NULL AND l.dur_ns IS NOT NULL", sc.run.ID, sc.regions(k), by)
 	}
-	err := each(ctx, sc.store, func(v []any) {
+	err := sc.store.Each(ctx, func(v []any) {
 		rows = append(rows, Row{Table: table, Region: v[0].(int64), Launch: v[1].(int64), Metric: metric})
 		count = v[2].(int64)
 	}, sql+fmt.Sprintf(" ORDER BY l.id LIMIT %d", mostRows))
@@ -109,7 +109,7 @@ func advice(ctx context.Context, sc *scope) (found, error) {
 			count       int64
 		}
 		var es []*estimate
-		if err := each(ctx, sc.store, func(v []any) {
+		if err := sc.store.Each(ctx, func(v []any) {
 			e := &estimate{name: v[0].(string), scope: v[1].(string), gain: v[2].(float64), count: v[3].(int64)}
 			launch, _ := v[5].(int64)
 			e.rows = []Row{{Table: "attribute", Region: v[4].(int64), Launch: launch, Metric: e.name}}

@@ -100,7 +100,7 @@ func (sc *scope) parameters(ctx context.Context, k *Kernel, ms []datasets.Measur
 	}
 	index := map[string]int{}
 	t.Names, t.Columns = nil, nil
-	return each(ctx, sc.store, func(v []any) {
+	return sc.store.Each(ctx, func(v []any) {
 		i, ok := row[v[0].(int64)]
 		if !ok {
 			return
@@ -179,7 +179,7 @@ func (sc *scope) explanation(ctx context.Context, k *Kernel, r *counters.Result,
 func (sc *scope) span(ctx context.Context, k *Kernel) string {
 	low, high := math.NaN(), math.NaN()
 	// An error here is that of the item's own query.
-	_ = each(ctx, sc.store, func(v []any) { low, high = asFloat(v[0]), asFloat(v[1]) }, sc.times(k)+"\nSELECT min(v), max(v) FROM o WHERE isfinite(v)")
+	_ = sc.store.Each(ctx, func(v []any) { low, high = asFloat(v[0]), asFloat(v[1]) }, sc.times(k)+"\nSELECT min(v), max(v) FROM o WHERE isfinite(v)")
 	return quantity(low, k.Unit) + " to " + quantity(high, k.Unit)
 }
 
@@ -197,7 +197,7 @@ func (sc *scope) launchValues(k *Kernel, name, noun string) (with, column string
 func (sc *scope) parameterRows(ctx context.Context, k *Kernel, name string) ([]Source, error) {
 	var rows []Row
 	var count int64
-	err := each(ctx, sc.store, func(v []any) {
+	err := sc.store.Each(ctx, func(v []any) {
 		rows = append(rows, Row{Table: "attribute", Region: v[0].(int64), Launch: v[1].(int64), Metric: name})
 		count = v[2].(int64)
 	}, fmt.Sprintf("SELECT region_id, launch_id, count(*) OVER () FROM attribute WHERE run_id = %d AND name = %s AND launch_id IS NOT NULL AND region_id IN (%s) ORDER BY launch_id LIMIT %d",

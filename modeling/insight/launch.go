@@ -104,7 +104,7 @@ func theoretical(ctx context.Context, sc *scope, k *Kernel) (Item, bool, error) 
 	for _, n := range names {
 		expressions = append(expressions, "avg("+column(n)+")")
 	}
-	if err := each(ctx, sc.store, func(v []any) {
+	if err := sc.store.Each(ctx, func(v []any) {
 		for _, x := range v {
 			blocks = append(blocks, asFloat(x))
 		}
@@ -182,7 +182,7 @@ func shortLaunches(ctx context.Context, sc *scope, k *Kernel) (Item, bool, error
 		return Item{}, false, err
 	}
 	var rows []Row
-	if err := each(ctx, sc.store, func(v []any) {
+	if err := sc.store.Each(ctx, func(v []any) {
 		rows = append(rows, Row{Table: "launch", Region: v[0].(int64), Launch: v[1].(int64), Metric: "dur_ns"})
 	}, fmt.Sprintf("SELECT region_id, id FROM launch WHERE run_id = %d AND dur_ns < %d AND region_id IN (%s) ORDER BY id LIMIT %d", sc.run.ID, shortLaunch, sc.regions(k), mostRows)); err != nil {
 		return Item{}, false, err

@@ -68,7 +68,7 @@ func (sc *scope) namedRows(ctx context.Context) ([]Source, error) {
 func (sc *scope) ceilingRows(ctx context.Context, machine int64) []Row {
 	var out []Row
 	// An error here would have been one of the roofline's before.
-	_ = each(ctx, sc.store, func(v []any) { out = append(out, Row{Table: "ceiling", Metric: v[0].(string)}) },
+	_ = sc.store.Each(ctx, func(v []any) { out = append(out, Row{Table: "ceiling", Metric: v[0].(string)}) },
 		"SELECT DISTINCT level FROM ceiling WHERE machine_id = ? ORDER BY level", machine)
 	return out
 }

@@ -16,7 +16,7 @@ func limits(ctx context.Context, sc *scope) (found, error) {
 		value       float64
 	}
 	var cs []ceiling
-	if err := each(ctx, sc.store, func(v []any) {
+	if err := sc.store.Each(ctx, func(v []any) {
 		cs = append(cs, ceiling{v[0].(string), v[1].(string), v[2].(bool), v[3].(float64)})
 	}, "SELECT level, unit, measured, max(value) FROM ceiling WHERE run_id = ? GROUP BY ALL ORDER BY measured DESC, level", sc.run.ID); err != nil {
 		return f, err
@@ -69,7 +69,7 @@ func values(ctx context.Context, sc *scope) (found, error) {
 		where                string
 	}
 	var ms []metric
-	if err := each(ctx, sc.store, func(v []any) {
+	if err := sc.store.Each(ctx, func(v []any) {
 		unit, _ := v[1].(string)
 		instance, _ := v[8].(string)
 		ms = append(ms, metric{v[0].(string), instance, unit, v[2].(int64), asFloat(v[3]), asFloat(v[4]), asFloat(v[5]), v[6].(int64), v[7].(string)})

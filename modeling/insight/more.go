@@ -93,7 +93,7 @@ func sensors(ctx context.Context, sc *scope) (found, error) {
 		low, high, avg float64
 	}
 	var rs []reading
-	if err := each(ctx, sc.store, func(v []any) {
+	if err := sc.store.Each(ctx, func(v []any) {
 		unit, _ := v[1].(string)
 		rs = append(rs, reading{v[0].(string), unit, v[2].(int64), asFloat(v[3]), asFloat(v[4]), asFloat(v[5])})
 	}, "SELECT sensor, min(unit), count(value), min(value), max(value), avg(value) FROM telemetry WHERE run_id = ? AND kind <> 'cumulative' AND value IS NOT NULL GROUP BY 1 ORDER BY 1", sc.run.ID); err != nil {

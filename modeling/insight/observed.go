@@ -117,7 +117,7 @@ func (sc *scope) sameShape(ctx context.Context, k *Kernel) (map[int64]bool, stri
 	}
 	sql := fmt.Sprintf("SELECT id %[1]s AND hash(%[2]s) = (SELECT hash(%[2]s) AS h %[1]s GROUP BY h ORDER BY count(*) DESC, min(id) LIMIT 1)", from, shape)
 	of := map[int64]bool{}
-	return of, sql, each(ctx, sc.store, func(v []any) { of[v[0].(int64)] = true }, sql)
+	return of, sql, sc.store.Each(ctx, func(v []any) { of[v[0].(int64)] = true }, sql)
 }
 
 // changes compares the run with one before.

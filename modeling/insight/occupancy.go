@@ -43,7 +43,7 @@ o AS (SELECT id, w, dur_ns, floor(%d / w) AS by_warps, %d AS by_blocks,
 	}
 	limiter := "the size of the blocks"
 	var remedies []string
-	if err := each(ctx, sc.store, func(r []any) {
+	if err := sc.store.Each(ctx, func(r []any) {
 		least := math.Inf(1)
 		for i, what := range []string{"the size of the blocks", "the number of blocks that an SM holds", "registers", "shared memory"} {
 			if n := asFloat(r[i]); n < least {
@@ -55,7 +55,7 @@ o AS (SELECT id, w, dur_ns, floor(%d / w) AS by_warps, %d AS by_blocks,
 	}
 	var rows []Row
 	var count int64
-	if err := each(ctx, sc.store, func(r []any) {
+	if err := sc.store.Each(ctx, func(r []any) {
 		rows = append(rows, Row{Table: "launch", Launch: r[0].(int64), Metric: "regs"})
 		count = r[1].(int64)
 	}, fmt.Sprintf("%s SELECT id, count(*) OVER () FROM o ORDER BY id LIMIT %d", from, mostRows)); err != nil {

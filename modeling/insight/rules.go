@@ -181,7 +181,7 @@ func (sc *scope) apply(ctx context.Context, k *Kernel, kind Kind, rules []rule) 
 		}
 	}
 	var values []float64
-	if err := each(ctx, sc.store, func(v []any) {
+	if err := sc.store.Each(ctx, func(v []any) {
 		for _, x := range v {
 			values = append(values, asFloat(x))
 		}
@@ -292,7 +292,7 @@ func (sc *scope) item(ctx context.Context, k *Kernel, kind Kind, a applied, v fl
 // for each; instances are offsets in the code, in hexadecimal.
 func (sc *scope) place(ctx context.Context, k *Kernel, metric string) (*Location, error) {
 	var at *Location
-	err := each(ctx, sc.store, func(v []any) {
+	err := sc.store.Each(ctx, func(v []any) {
 		at = &Location{}
 		at.File, _ = v[0].(string)
 		at.Line, _ = v[1].(int64)

@@ -245,7 +245,7 @@ func (sc *scope) counterRows(ctx context.Context, k *Kernel, metrics []string) (
 	}
 	var rows []Row
 	var count int64
-	err := each(ctx, sc.store, func(v []any) {
+	err := sc.store.Each(ctx, func(v []any) {
 		launch, _ := v[1].(int64)
 		rows = append(rows, Row{Table: "counter", Region: v[0].(int64), Launch: launch, Metric: v[2].(string)})
 		count = v[3].(int64)
@@ -253,23 +253,10 @@ func (sc *scope) counterRows(ctx context.Context, k *Kernel, metrics []string) (
 	return sc.source(rows, count), err
 }
 
-// each calls f for each row of a query.
-func each(ctx context.Context, s *datasets.Store, f func([]any), sql string, args ...any) error {
-	rows, err := s.Rows(ctx, sql, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		f(rows.Values())
-	}
-	return rows.Err()
-}
-
 // number is the single number that a query returns, NaN for NULL.
 func number(ctx context.Context, s *datasets.Store, sql string) (float64, error) {
 	out, found := math.NaN(), false
-	err := each(ctx, s, func(v []any) {
+	err := s.Each(ctx, func(v []any) {
 		found = true
 		switch n := v[0].(type) {
 		case int64:

@@ -59,7 +59,7 @@ func (sc *scope) read(ctx context.Context, id int64) (err error) {
 		return err
 	}
 	sc.spellings = map[string][]string{}
-	if err := each(ctx, sc.store, func(v []any) {
+	if err := sc.store.Each(ctx, func(v []any) {
 		m := v[0].(string)
 		sc.metrics[m] = true
 		bare, _, _ := strings.Cut(m, ":") // perf's modifiers: "cycles:u"
@@ -74,7 +74,7 @@ func (sc *scope) read(ctx context.Context, id int64) (err error) {
 	// larger number; the other is a percentage.
 	if sc.run.Format == "ncu-csv" {
 		sc.sections = map[string]bool{}
-		if err := each(ctx, sc.store, func(v []any) {
+		if err := sc.store.Each(ctx, func(v []any) {
 			m := v[0].(string)
 			sc.metrics[m], sc.sections[m] = true, true
 		}, `SELECT metric FROM counter WHERE run_id = ? GROUP BY metric HAVING count(value) > 0 AND bool_and(instance IS NOT NULL) AND (count(DISTINCT instance) = 1 OR metric = 'Memory Throughput')`, id); err != nil {
@@ -93,7 +93,7 @@ func latestRun(ctx context.Context, s *datasets.Store, opt Options) (id, runs in
 		where = "id IN (SELECT run_id FROM region WHERE short = ? OR raw = ?)"
 		args = append(args, opt.Kernel, opt.Kernel)
 	}
-	err = each(ctx, s, func(v []any) {
+	err = s.Each(ctx, func(v []any) {
 		id, _ = v[0].(int64)
 		for i := 1; id == 0 && i < 3; i++ {
 			id, _ = v[i].(int64)
@@ -108,7 +108,7 @@ func latestRun(ctx context.Context, s *datasets.Store, opt Options) (id, runs in
 
 func readRun(ctx context.Context, s *datasets.Store, id int64) (r Run, machine int64, timeMetric string, err error) {
 	r.Artefacts = []Artefact{}
-	if err = each(ctx, s, func(v []any) {
+	if err = s.Each(ctx, func(v []any) {
 		r.ID = id
 		text := func(i int) string { t, _ := v[i].(string); return t }
 		r.Tool, r.ToolVersion, r.Format, r.Command, r.Status, r.Error, timeMetric = text(0), text(1), text(2), text(3), text(4), text(5), text(6)
@@ -120,7 +120,7 @@ func readRun(ctx context.Context, s *datasets.Store, id int64) (r Run, machine i
 	if r.ID == 0 {
 		return r, 0, "", fmt.Errorf(`the store has no run %d: rooflab query "SELECT id, tool, command FROM run" lists them`, id)
 	}
-	err = each(ctx, s, func(v []any) {
+	err = s.Each(ctx, func(v []any) {
 		r.Artefacts = append(r.Artefacts, Artefact{v[0].(string), v[1].(string), v[2].(int64)})
 	}, "SELECT path, sha256, bytes FROM artefact WHERE run_id = ? ORDER BY kind = 'part', path", id)
 	return r, machine, timeMetric, err
@@ -128,7 +128,7 @@ func readRun(ctx context.Context, s *datasets.Store, id int64) (r Run, machine i
 
 func machine(ctx context.Context, s *datasets.Store, id int64) (*Machine, error) {
 	var m *Machine
-	err := each(ctx, s, func(v []any) {
+	err := s.Each(ctx, func(v []any) {
 		text := func(i int) string { t, _ := v[i].(string); return t }
 		m = &Machine{Host: text(0), CPU: text(1), GPU: text(2), Arch: text(3), Driver: text(7)}
 		if n, ok := v[4].(int64); ok {
@@ -152,7 +152,7 @@ var costMetrics = []string{"cycles", "Ir", "Instructions", "instructions", "samp
 func (sc *scope) costs(ctx context.Context) error {
 	opt := hot.Options{Share: sc.opt.Share}
 	var timed int64
-	if err := each(ctx, sc.store, func(v []any) { timed, _ = v[0].(int64) },
+	if err := sc.store.Each(ctx, func(v []any) { timed, _ = v[0].(int64) },
 		`SELECT (SELECT count(*) FROM launch WHERE run_id = $1 AND dur_ns IS NOT NULL)`, sc.run.ID); err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (sc *scope) hotKernels(ctx context.Context) error {
 		return sc.launched(ctx)
 	}
 	sc.class = "kind <> 'kernel'"
-	err := each(ctx, sc.store, func(v []any) {
+	err := sc.store.Each(ctx, func(v []any) {
 		sc.kernels = append(sc.kernels, &Kernel{Name: v[0].(string), Kind: v[1].(string), Launches: v[2].(int64)})
 	}, fmt.Sprintf(`SELECT g.short, g.kind, count(l.id) AS n FROM region g LEFT JOIN launch l ON l.region_id = g.id WHERE g.run_id = ?
 		GROUP BY g.short, g.kind ORDER BY g.kind = 'kernel' DESC, n DESC, g.short LIMIT %d`, sc.opt.Kernels), sc.run.ID)
@@ -259,7 +259,7 @@ func (sc *scope) nameKernel(ctx context.Context) error {
 		launches    int64
 	}
 	var exact []region
-	if err := each(ctx, sc.store, func(v []any) {
+	if err := sc.store.Each(ctx, func(v []any) {
 		exact = append(exact, region{v[0].(string), v[1].(string), v[2].(int64)})
 	}, `SELECT g.short, g.kind, count(l.id) FROM region g LEFT JOIN launch l ON l.region_id = g.id WHERE g.run_id = ? AND g.short IN
 		(SELECT short FROM region WHERE run_id = ? AND (short = ? OR raw = ?)) GROUP BY g.short, g.kind ORDER BY g.kind = 'kernel' DESC, 3 DESC, g.short, g.kind`,
@@ -268,7 +268,7 @@ func (sc *scope) nameKernel(ctx context.Context) error {
 	}
 	if len(exact) == 0 {
 		var names []string
-		if err := each(ctx, sc.store, func(v []any) { names = append(names, v[0].(string)) },
+		if err := sc.store.Each(ctx, func(v []any) { names = append(names, v[0].(string)) },
 			"SELECT DISTINCT short FROM region WHERE run_id = ? ORDER BY short LIMIT 50000", sc.run.ID); err != nil {
 			return err
 		}

@@ -166,7 +166,7 @@ func (w busyTime) kernels() string {
 func (w busyTime) rows(ctx context.Context) []Source {
 	var rows []Row
 	// An error here would have been one of the timeline's before.
-	_ = each(ctx, w.sc.store, func(v []any) {
+	_ = w.sc.store.Each(ctx, func(v []any) {
 		rows = append(rows, Row{Table: "launch", Region: v[0].(int64), Launch: v[1].(int64), Metric: "dur_ns"})
 	},
 		fmt.Sprintf("SELECT l.region_id, l.id FROM launch l JOIN region g ON g.id = l.region_id WHERE l.run_id = %d AND l.dur_ns IS NOT NULL AND %s AND %s AND %s ORDER BY l.start_ns, l.id LIMIT %d", w.sc.run.ID,

@@ -81,12 +81,9 @@ func isCPU(metrics map[string]float64) bool {
 
 // family is the source for the tool that counted.
 func family(c counters, opt Options) source {
-	for name := range c {
-		if strings.Contains(name, "__") { // ncu's "unit__counter"
-			return nvidia{c, opt}
-		}
-	}
 	switch {
+	case isNVIDIA(c):
+		return nvidia{c, opt}
 	case isAMD(c):
 		return amd{c, opt}
 	case isCPU(c):

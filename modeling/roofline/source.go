@@ -86,12 +86,9 @@ type plain struct {
 func isPlain(metrics counters) bool {
 	plain := false
 	for name := range metrics {
-		if strings.Contains(name, "__") {
-			return false
-		}
 		plain = plain || strings.HasPrefix(name, "flop.") || strings.HasPrefix(name, "byte.")
 	}
-	return plain && !isAMD(metrics) && !isCPU(metrics)
+	return plain && !isNVIDIA(metrics) && !isAMD(metrics) && !isCPU(metrics)
 }
 
 func (s plain) time() Quantity            { return best(s.c.first(TimeCounter), s.own) }

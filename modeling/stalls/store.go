@@ -107,15 +107,7 @@ type reader struct {
 
 // each runs a query and calls f for each row.
 func (r *reader) each(query string, f func(v []any)) error {
-	rows, err := r.s.Rows(r.ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		f(rows.Values())
-	}
-	return rows.Err()
+	return r.s.Each(r.ctx, f, query)
 }
 
 func whole(v any) int64 { n, _ := v.(int64); return n }
