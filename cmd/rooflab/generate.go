@@ -55,6 +55,7 @@ Each kernel is a run; its attribute source.path begins with its pattern.`,
 	f.Uint64Var(&o.Seed, "seed", 1, "another `seed` makes other kernels")
 	f.IntVar(&o.Launches, "launches", 5, "configurations of a kernel at most")
 	f.IntVar(&o.Repeats, "repeats", 5, "timed executions of a configuration")
+	f.Float64Var(&o.Settle, "settle", 0.02, "time a configuration again, up to 5 times as often, until the relative standard error of its median is at most this `fraction`; 0 does not")
 	f.IntVar(&o.Batch, "batch", 20, "kernels that are stored at once")
 	f.StringVar(&o.Platform, "platform", "", "take a platform whose name contains this `text`")
 	f.StringVar(&o.Device, "device", "", "take a device whose name contains this `text`")

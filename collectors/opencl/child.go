@@ -23,8 +23,9 @@ const childMark = "ROOFLAB_OPENCL_CHILD"
 type request struct {
 	Platform, Device string
 	Program          program
-	From             int  // the first of the program's launches to run
-	Reinit           bool // inputs are written again before every launch
+	From             int     // the first of the program's launches to run
+	Reinit           bool    // inputs are written again before every launch
+	Settle           float64 // see settled; 0 takes the launch's repeats and no more
 }
 
 // message is what a child says, one JSON object a line. One field is set.
@@ -38,6 +39,14 @@ type message struct {
 	Launch      *launchResult            `json:",omitempty"`
 	Timing      *timing                  `json:",omitempty"`
 	Done        bool                     `json:",omitempty"`
+}
+
+// ns is the time on the device, as the host saw it where the device does not say.
+func (t timing) ns() float64 {
+	if t.Profiled {
+		return float64(t.End - t.Start)
+	}
+	return float64(t.HostNs)
 }
 
 const protocol = 1

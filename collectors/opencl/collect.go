@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ type settings struct {
 	timeout                 time.Duration
 	platform, device        string
 	reinit                  bool
+	settle                  float64
 	together                int
 
 	child *child // what waits for another program, nil where there is none
@@ -63,6 +65,7 @@ func flags(fs *flag.FlagSet) func(context.Context, collectors.Job, *collectors.O
 	fs.StringVar(&s.platform, "platform", "", "take a platform whose name contains this `text`")
 	fs.StringVar(&s.device, "device", "", "take a device whose name contains this `text`; without it the first GPU, else the first device")
 	fs.BoolVar(&s.reinit, "reinit", false, "write fresh inputs before every launch, for kernels that change them")
+	fs.Float64Var(&s.settle, "settle", 0, "time a launch again, up to 5 times as often, until the relative standard error of the median is at most this `fraction`")
 	fs.IntVar(&s.together, "together", 1, "`number` of programs that one process runs, one after the other: starting one takes a driver some tenths of a second, but what breaks its memory breaks the programs after it, too")
 	return s.collect
 }
@@ -75,6 +78,9 @@ func (s *settings) programs() ([]program, error) {
 	var set struct{ warmup, repeats *int } // what the command line says goes before the job file
 	if s.warmup >= 0 {
 		set.warmup = &s.warmup
+	}
+	if !(s.settle >= 0) {
+		return nil, fmt.Errorf("--settle %g: a fraction such as 0.02 is expected, or 0", s.settle)
 	}
 	if s.repeats != 0 {
 		set.repeats = &s.repeats
@@ -143,7 +149,7 @@ func (s *settings) program(ctx context.Context, job collectors.Job, e *emitter, 
 				return missing, err
 			}
 		}
-		alive, c, err := s.child.ask(ctx, request{Platform: s.platform, Device: s.device, Program: p, From: from, Reinit: s.reinit}, s.timeout,
+		alive, c, err := s.child.ask(ctx, request{Platform: s.platform, Device: s.device, Program: p, From: from, Reinit: s.reinit, Settle: s.settle}, s.timeout,
 			func(m message) error {
 				missing = missing || m.Unavailable != nil
 				return e.message(m, offset)
@@ -196,6 +202,9 @@ func (s *settings) command(p program) string {
 	}
 	if s.reinit {
 		words = append(words, "--reinit")
+	}
+	if s.settle > 0 {
+		words = append(words, "--settle", strconv.FormatFloat(s.settle, 'g', -1, 64))
 	}
 	return collectors.CommandLine(words)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -22,6 +23,7 @@ type runner struct {
 	prog    handle
 	out     *json.Encoder
 	reinit  bool
+	settle  float64
 	began   time.Time
 	kernels map[string]handle
 	args    map[handle]int // how many arguments a kernel takes
@@ -62,7 +64,7 @@ func (r *runner) run(req request) error {
 	if err := r.out.Encode(message{Build: &b}); err != nil || b.Error != "" {
 		return err
 	}
-	r.kernels, r.args, r.reinit = map[string]handle{}, map[handle]int{}, req.Reinit
+	r.kernels, r.args, r.reinit, r.settle = map[string]handle{}, map[handle]int{}, req.Reinit, req.Settle
 	r.began = time.Now()
 	for i := req.From; i < len(p.Launches); i++ {
 		if err := r.out.Encode(message{Begin: &i}); err != nil {
@@ -175,7 +177,11 @@ func (r *runner) launch(c launch) error {
 	if err := r.out.Encode(message{Launch: &res}); err != nil || res.Error != "" {
 		return err
 	}
-	for i := min(1, c.Warmup); i < c.Warmup+c.Repeats; i++ { // one was in prepare
+	var times []float64
+	more := func() bool {
+		return len(times) < c.Repeats || r.settle > 0 && len(times) < 5*c.Repeats && !settled(times, r.settle)
+	}
+	for i := min(1, c.Warmup); i < c.Warmup || more(); i++ { // one was in prepare
 		if r.reinit {
 			if err := r.write(buffers); err != nil {
 				return err
@@ -191,8 +197,29 @@ func (r *runner) launch(c launch) error {
 		if err := r.out.Encode(message{Timing: &t}); err != nil {
 			return err
 		}
+		times = append(times, t.ns())
 	}
 	return nil
+}
+
+// settled tells that the median of times is known to a fraction: that its
+// standard error, relative to it, is at most that. The deviation is 1.4826
+// times the median absolute one (which of a normal distribution is the standard
+// deviation), and a median's error is sqrt(pi/2) of a mean's.
+func settled(times []float64, fraction float64) bool {
+	if len(times) < 3 {
+		return false
+	}
+	middle := func(xs []float64) float64 {
+		slices.Sort(xs)
+		return (xs[(len(xs)-1)/2] + xs[len(xs)/2]) / 2
+	}
+	m := middle(slices.Clone(times))
+	away := make([]float64, len(times))
+	for i, t := range times {
+		away[i] = math.Abs(t - m)
+	}
+	return 1.4826*middle(away)*math.Sqrt(math.Pi/2/float64(len(times))) <= fraction*m
 }
 
 // buffer is an argument in the device's memory.

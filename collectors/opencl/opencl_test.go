@@ -154,6 +154,16 @@ func TestLocalMemoryAndVectors(t *testing.T) {
 	}
 }
 
+// Fewer than three times say nothing about their spread; three of one kernel are
+// within a hundred times of each other.
+func TestALaunchIsTimedUntilItsMedianIsSettled(t *testing.T) {
+	recs := must(t, "--source", "testdata/kernels.cl", "--kernel", "groups", "--global", "256", "--local", "16", "--repeats", "1", "--settle", "100",
+		"--arg", "out=buf:int:16", "--arg", "local:64")
+	if recs.Runs[0].Status != datasets.RunOK || len(recs.Launches) != 3 {
+		t.Errorf("the run is %+v with %d launches, want 3", recs.Runs[0], len(recs.Launches))
+	}
+}
+
 // A group that does not divide the work, a wrong result and a missing kernel
 // are failures of their configurations; what lies between is measured.
 func TestFailuresAreNamed(t *testing.T) {

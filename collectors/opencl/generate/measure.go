@@ -16,12 +16,13 @@ import (
 // sensible choice.
 type Options struct {
 	Seed     uint64
-	Kernels  int    // how many of the seed's kernels, from the first on
-	Launches int    // of each kernel at most, 5
-	Warmup   int    // executions of a launch before those that are timed, 1; -1 for none
-	Repeats  int    // timed executions of a launch, 5
-	Batch    int    // kernels that are stored at once, 20: what an interrupt loses at most
-	Platform string // as collector opencl's flag of that name
+	Kernels  int     // how many of the seed's kernels, from the first on
+	Launches int     // of each kernel at most, 5
+	Warmup   int     // executions of a launch before those that are timed, 1; -1 for none
+	Repeats  int     // timed executions of a launch, 5
+	Settle   float64 // collector opencl's flag of that name, which times a launch up to 5 times as often; 0 for none
+	Batch    int     // kernels that are stored at once, 20: what an interrupt loses at most
+	Platform string  // as collector opencl's flag of that name
 	Device   string
 	Timeout  time.Duration // of one launch or build, 1 minute
 	Log      io.Writer     // progress, for people; nil drops it
@@ -117,7 +118,7 @@ func (o Options) measure(ctx context.Context, s *datasets.Store, ks []Kernel) (c
 	if err != nil {
 		return collectors.Summary{}, err
 	}
-	flags := []string{"-job", job, "-timeout", o.Timeout.String(), "-together", "50", "-repeats", strconv.Itoa(o.Repeats)}
+	flags := []string{"-job", job, "-timeout", o.Timeout.String(), "-together", "50", "-repeats", strconv.Itoa(o.Repeats), "-settle", strconv.FormatFloat(o.Settle, 'g', -1, 64)}
 	for name, v := range map[string]string{"-platform": o.Platform, "-device": o.Device} {
 		if v != "" {
 			flags = append(flags, name, v)
