@@ -3,6 +3,7 @@ module github.com/rooflab/rooflab
 go 1.26.5
 
 require (
+	github.com/BurntSushi/toml v1.6.0
 	github.com/MetalBlueberry/go-plotly v0.7.0
 	github.com/NVIDIA/go-nvml v0.13.4-1
 	github.com/duckdb/duckdb-go/v2 v2.10506.0
@@ -32,7 +33,6 @@ require (
 	codeberg.org/go-latex/latex v0.2.0 // indirect
 	codeberg.org/go-pdf/fpdf v0.11.1 // indirect
 	git.sr.ht/~sbinet/gg v0.7.0 // indirect
-	github.com/BurntSushi/toml v1.6.0
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
 	github.com/apache/arrow-go/v18 v18.5.1 // indirect
