@@ -1,0 +1,165 @@
+package edit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rooflab/rooflab/modeling/tokenize"
+)
+
+// check holds the replacements that an edit wants in a file against what may be
+// changed there.
+func (f *file) check(wanted []owned, line int) *Rejection {
+	fault := func(r Reason, line int, format string, args ...any) *Rejection {
+		return &Rejection{Reason: r, File: f.Path, Line: line, Detail: fmt.Sprintf(format, args...)}
+	}
+	slices.SortStableFunc(wanted, func(x, y owned) int { return x.from - y.from })
+	for _, w := range wanted {
+		if !f.allowed(w.replacement) {
+			return fault(Outside, w.line, "it changes line %s; editable are lines %s", Range{w.from + 1, w.to}, ranges(f.Editable))
+		}
+	}
+	all := slices.Clone(f.taken)
+	for _, w := range wanted {
+		for _, t := range all {
+			if w.from < t.to && t.from < w.to || w.from == t.from {
+				return fault(Overlap, w.line, "line %s is changed by another edit or block: change each line once", Range{w.from + 1, w.to})
+			}
+		}
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(x, y owned) int { return x.from - y.from })
+	before, after := f.Text, f.text(all)
+	switch {
+	case strings.TrimSpace(after) == "":
+		return fault(EmptiedFile, line, "nothing would be left of the file: replace only what changes")
+	case len(f.taken) == 0 && slices.Equal(meant(before), meant(after)):
+		return fault(NoOp, line, "it changes only white space and comments")
+	}
+	if why := signatureFault(before, after); why != "" {
+		return fault(SignatureChange, line, "%s", why)
+	}
+	if at := f.leaks(all, after); at > 0 {
+		return fault(Outside, line, "line %d, which is not editable, would mean something else: close comments, strings and #if where they were opened", at)
+	}
+	return nil
+}
+
+// allowed says that all lines of a replacement are editable; an insertion may
+// stand before, within or behind editable lines.
+func (f *file) allowed(r replacement) bool {
+	next := r.from + 1 // the line, from 1, that must be editable next
+	for _, e := range sorted(f.Editable) {
+		if r.from == r.to {
+			if r.from >= e.Start-1 && r.from <= e.End {
+				return true
+			}
+			continue
+		}
+		if e.Start <= next && e.End >= next {
+			if next = e.End + 1; next > r.to {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func sorted(rs []Range) []Range {
+	rs = slices.Clone(rs)
+	slices.SortFunc(rs, func(a, b Range) int { return a.Start - b.Start })
+	return rs
+}
+
+func ranges(rs []Range) string {
+	var out []string
+	for _, r := range sorted(rs) {
+		out = append(out, r.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// meant is a text without white space and comments.
+func meant(text string) []string {
+	pieces, err := tokenize.Scan(tokenize.C, text)
+	if err != nil {
+		return []string{text}
+	}
+	var out []string
+	for _, p := range pieces {
+		if p.Kind != tokenize.Space && p.Kind != tokenize.Comment {
+			out = append(out, text[p.Start:p.End])
+		}
+	}
+	return out
+}
+
+// leaks is the first line, from 1, that no replacement touches and that is
+// read differently in the new text: as a comment, a string or part of another
+// #if; 0 where there is none.
+func (f *file) leaks(rs []owned, after string) int {
+	old, now := readLines(f.Text), readLines(after)
+	i, j := 0, 0
+	for _, r := range append(slices.Clone(rs), owned{replacement: replacement{from: len(f.lines.text), to: len(f.lines.text)}}) {
+		for ; i < r.from; i, j = i+1, j+1 {
+			if i >= len(old) || j >= len(now) || old[i] != now[j] {
+				return i + 1
+			}
+		}
+		i, j = r.to, j+len(r.lines)
+	}
+	return 0
+}
+
+// readLines says of each line how it is read: the kinds and the text of what
+// begins in it, and how many #if are open.
+func readLines(text string) []string {
+	pieces, err := tokenize.Scan(tokenize.C, text)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	var b strings.Builder
+	open := 0
+	begin := func(kind tokenize.Kind) { fmt.Fprintf(&b, "%d/%d", open, kind) }
+	directive := false
+	for _, p := range pieces {
+		kind := p.Kind
+		if p.Kind == tokenize.Newline {
+			directive = false
+		}
+		rest := text[p.Start:p.End]
+		for {
+			line, more, found := strings.Cut(rest, "\n")
+			if t := strings.TrimSpace(line); t != "" {
+				if b.Len() == 0 {
+					begin(kind)
+				}
+				fmt.Fprintf(&b, " %d:%s", kind, t)
+				if directive && p.Kind == tokenize.Word {
+					switch t {
+					case "if", "ifdef", "ifndef":
+						open++
+					case "endif":
+						open--
+					}
+					directive = false
+				}
+			}
+			if p.Kind == tokenize.Directive {
+				directive = true
+			}
+			if !found {
+				break
+			}
+			out = append(out, b.String())
+			b.Reset()
+			rest = more
+		}
+	}
+	if b.Len() > 0 {
+		out = append(out, b.String())
+	}
+	return out
+}

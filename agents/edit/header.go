@@ -1,0 +1,97 @@
+package edit
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+var (
+	evidenceID = regexp.MustCompile(`^[A-Za-z]{1,8}-?[0-9]{1,6}$`)
+	remark     = regexp.MustCompile(`\([^()]*\)`)
+)
+
+// directions are the words that say which way a metric moves.
+var directions = map[string]Direction{
+	"up": Up, "increase": Up, "increases": Up, "higher": Up, "rise": Up, "rises": Up, "more": Up, "↑": Up,
+	"down": Down, "decrease": Down, "decreases": Down, "lower": Down, "fall": Down, "falls": Down, "less": Down, "↓": Down,
+}
+
+// header reads a header line: its word and what follows the colon.
+func (p *parser) header(m []string) {
+	value := strings.TrimFunc(m[2], func(r rune) bool { return unicode.IsSpace(r) || r == '*' })
+	switch strings.ToLower(m[1]) {
+	case "file":
+		if f := cleanPath(value); f != "" {
+			p.file = f
+		}
+	case "evidence":
+		p.begin()
+		p.edit.cite(value)
+	case "predict":
+		p.begin()
+		p.edit.predict(value)
+	case "why":
+		p.begin()
+		p.edit.Why = strings.TrimSpace(p.edit.Why + " " + value)
+	}
+}
+
+// cite reads a list of ids: "R1, S3", "[R1] and S3 (stalls)". Prose after an id
+// is not searched for more of them: FP64 would be one.
+func (e *Edit) cite(list string) {
+	list = strings.NewReplacer("[", " ", "]", " ", "`", " ", "*", " ", "\"", " ").Replace(remark.ReplaceAllString(list, " "))
+	for _, item := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ';' }) {
+		words := strings.Fields(item)
+		for i, w := range words {
+			id := strings.ToUpper(strings.Trim(w, ".:"))
+			switch {
+			case w == "and" || w == "&" || strings.EqualFold(w, "none"):
+			case evidenceID.MatchString(id):
+				if !slices.Contains(e.Evidence, id) {
+					e.Evidence = append(e.Evidence, id)
+				}
+				continue
+			default:
+				e.Ignored = append(e.Ignored, strings.Join(words[i:], " "))
+			}
+			if w != "and" && w != "&" {
+				break
+			}
+		}
+	}
+}
+
+// predict reads a list of metrics with their directions: "time down, occupancy
+// up (more warps)".
+func (e *Edit) predict(list string) {
+	for _, item := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ';' }) {
+		words := strings.Fields(item)
+		at := len(words) - 1
+		direction := func() (Direction, bool) {
+			d, ok := directions[strings.ToLower(strings.Trim(words[at], ".`*"))]
+			return d, ok
+		}
+		for at >= 0 {
+			if _, ok := direction(); ok {
+				break
+			}
+			at--
+		}
+		metric := ""
+		if at > 0 {
+			metric = strings.Trim(strings.Join(words[:at], " "), " `*\"':=>→-")
+		}
+		if metric == "" {
+			if len(words) > 0 && !strings.EqualFold(strings.Join(words, " "), "none") {
+				e.Ignored = append(e.Ignored, strings.Join(words, " "))
+			}
+			continue
+		}
+		d, _ := direction()
+		if p := (Prediction{metric, d}); !slices.Contains(e.Predictions, p) {
+			e.Predictions = append(e.Predictions, p)
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package edit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// lines is a text by lines, with the line end of each. The last line of a text
+// may have none.
+type lines struct {
+	text []string
+	ends []string
+}
+
+func split(text string) lines {
+	var l lines
+	for text != "" {
+		line, rest, found := strings.Cut(text, "\n")
+		end := ""
+		if found {
+			end = "\n"
+			if cut, ok := strings.CutSuffix(line, "\r"); ok {
+				line, end = cut, "\r\n"
+			}
+		}
+		l.text, l.ends = append(l.text, line), append(l.ends, end)
+		text = rest
+	}
+	return l
+}
+
+func (l lines) String() string {
+	var b strings.Builder
+	for i, t := range l.text {
+		b.WriteString(t)
+		b.WriteString(l.ends[i])
+	}
+	return b.String()
+}
+
+// find is the first line, from 0, of the one place where a hunk applies, and
+// the hunk as it applies there. With loose, white space differs.
+func (l lines) find(h Hunk) (at int, found Hunk, loose bool, fault *Rejection) {
+	same := func(a, b string) bool { return a == b }
+	switch places := l.places(h.Search, same); {
+	case len(places) == 1:
+		return places[0], h, false, nil
+	case len(places) > 1 && slices.Contains(places, h.At-1):
+		return h.At - 1, h, false, nil
+	case len(places) > 1:
+		return 0, h, false, notUnique(places)
+	}
+	h = trimBlank(h)
+	places := l.places(h.Search, func(a, b string) bool { return flat(a) == flat(b) })
+	switch len(places) {
+	case 1:
+		return places[0], h, true, nil
+	case 0:
+		return 0, h, false, l.notFound(h)
+	}
+	return 0, h, false, notUnique(places)
+}
+
+// places are all where lines are found.
+func (l lines) places(search []string, same func(a, b string) bool) []int {
+	var out []int
+	if len(search) == 0 {
+		return nil
+	}
+	for i := 0; i+len(search) <= len(l.text); i++ {
+		if slices.EqualFunc(l.text[i:i+len(search)], search, same) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// flat is a line with any white space taken as alike.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// trimBlank takes blank lines that Search and Replace begin and end with in
+// common out of them, and those that only Search has.
+func trimBlank(h Hunk) Hunk {
+	blank := func(ls []string, i int) bool { return strings.TrimSpace(ls[i]) == "" }
+	for len(h.Search) > 0 && blank(h.Search, 0) {
+		if len(h.Replace) > 0 && blank(h.Replace, 0) {
+			h.Replace = h.Replace[1:]
+		}
+		h.Search = h.Search[1:]
+	}
+	for n := len(h.Search); n > 0 && blank(h.Search, n-1); n-- {
+		if m := len(h.Replace); m > 0 && blank(h.Replace, m-1) {
+			h.Replace = h.Replace[:m-1]
+		}
+		h.Search = h.Search[:n-1]
+	}
+	return h
+}
+
+func notUnique(places []int) *Rejection {
+	var at []string
+	for _, p := range places {
+		if len(at) == 5 {
+			at = append(at, "...")
+			break
+		}
+		at = append(at, fmt.Sprint(p+1))
+	}
+	return &Rejection{Reason: NotUnique, Detail: fmt.Sprintf("the search text is at lines %s: add lines around it until it is at one place", strings.Join(at, ", "))}
+}
+
+func (l lines) notFound(h Hunk) *Rejection {
+	r := &Rejection{Reason: NotFound}
+	if len(h.Search) == 0 {
+		r.Detail = "the search text is empty: search for lines beside the place"
+		return r
+	}
+	r.Detail = "the search text is not in the file: copy whole lines exactly"
+	for i, s := range h.Search {
+		if at := l.places([]string{s}, func(a, b string) bool { return flat(a) == flat(b) }); len(at) == 0 {
+			r.Detail += fmt.Sprintf("; its line %d, %q, is not there", i+1, clip(s))
+			break
+		}
+	}
+	return r
+}
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:77]) + "..."
+	}
+	return s
+}
+
+// replacement is lines of a text, from 0 and without the last, with those that
+// replace them.
+type replacement struct {
+	from, to int
+	lines    []string
+}
+
+// changes are the least replacements that make b of a, whose first line is at
+// an offset: a longest common subsequence of lines stays. Very long texts
+// change from the first line that differs to the last.
+func changes(a, b []string, offset int) []replacement {
+	begin, end := commonEnds(a, b)
+	a, b = a[begin:len(a)-end], b[begin:len(b)-end]
+	offset += begin
+	if len(a) == 0 && len(b) == 0 {
+		return nil
+	}
+	const most = 4 << 20 // cells of the table
+	if (len(a)+1)*(len(b)+1) > most || len(a) == 0 || len(b) == 0 {
+		return []replacement{{offset, offset + len(a), b}}
+	}
+	// common[i][j] is the length of the subsequence of a[i:] and b[j:].
+	common := make([][]int32, len(a)+1)
+	for i := range common {
+		common[i] = make([]int32, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	var out []replacement
+	var now *replacement // the one that is being made
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		if i < len(a) && j < len(b) && a[i] == b[j] {
+			now = nil
+			i++
+			j++
+			continue
+		}
+		if now == nil {
+			out = append(out, replacement{from: offset + i})
+			now = &out[len(out)-1]
+		}
+		if j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1] {
+			i++
+		} else {
+			now.lines = append(now.lines, b[j])
+			j++
+		}
+		now.to = offset + i
+	}
+	return out
+}
+
+// replace makes a text with replacements, which are in order and apart. New
+// lines end as the text's first one does; whether the last line has an end
+// stays.
+func (l lines) replace(rs []replacement) lines {
+	end := "\n"
+	if len(l.ends) > 0 && l.ends[0] != "" {
+		end = l.ends[0]
+	}
+	var out lines
+	at := 0
+	for _, r := range rs {
+		out.text, out.ends = append(out.text, l.text[at:r.from]...), append(out.ends, l.ends[at:r.from]...)
+		for i, t := range r.lines {
+			e := end
+			if r.from+i < r.to && l.ends[r.from+i] != "" {
+				e = l.ends[r.from+i]
+			}
+			out.text, out.ends = append(out.text, t), append(out.ends, e)
+		}
+		at = r.to
+	}
+	out.text, out.ends = append(out.text, l.text[at:]...), append(out.ends, l.ends[at:]...)
+	for i := range out.ends {
+		if out.ends[i] == "" {
+			out.ends[i] = end
+		}
+	}
+	if n := len(l.ends); n > 0 && l.ends[n-1] == "" && len(out.ends) > 0 {
+		out.ends[len(out.ends)-1] = ""
+	}
+	return out
+}
