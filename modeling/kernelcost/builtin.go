@@ -107,12 +107,13 @@ func (r *run) query(s *state, name string, args []*value) *value {
 var mathKinds = func() map[string]Kind {
 	m := map[string]Kind{}
 	for k, names := range map[Kind]string{
-		FMA:  "fma mad",
-		Div:  "recip divide fdividef fdiv_rn rcp fmod remainder drcp_rn frcp_rn",
-		Sqrt: "sqrt rsqrt cbrt hypot length distance normalize fsqrt_rn rnorm3d norm3d",
-		Transcendental: "exp exp2 exp10 expm1 log log2 log10 log1p logb sin cos tan sinpi cospi tanpi sincos sincospi asin acos atan atan2 asinh acosh atanh sinh cosh tanh pow powr pown rootn " +
-			"erf erfc erfinv erfcinv normcdf normcdfinv tgamma lgamma j0 j1 y0 y1",
-		Simple: "fabs fmin fmax floor ceil round rint trunc sign copysign step smoothstep clamp mix isnan isinf isfinite signbit fdim frac fract modf frexp ldexp nextafter degrees radians saturate nearbyint scalbn maxmag minmag",
+		FMA:            "fma mad",
+		Div:            "recip divide fdividef fdiv_rn rcp fmod remainder drcp_rn frcp_rn",
+		Sqrt:           "sqrt rsqrt cbrt hypot length distance normalize fsqrt_rn rnorm3d norm3d",
+		Transcendental: "exp exp2 exp10 expm1 log log2 log10 log1p logb asinh acosh atanh sinh cosh tanh",
+		Trigonometric:  "sin cos tan sinpi cospi tanpi sincos sincospi asin acos atan atan2",
+		Power:          "pow powr pown rootn erf erfc erfinv erfcinv normcdf normcdfinv tgamma lgamma j0 j1 y0 y1",
+		Simple:         "fabs fmin fmax floor ceil round rint trunc sign copysign step smoothstep clamp mix isnan isinf isfinite signbit fdim frac fract modf frexp ldexp nextafter degrees radians saturate nearbyint scalbn maxmag minmag",
 	} {
 		for n := range strings.FieldsSeq(names) {
 			m[n] = k

@@ -13,7 +13,9 @@ const (
 	FMA                        // fma, mad: explicit ones
 	Div                        // divisions, reciprocals
 	Sqrt                       // square roots, their reciprocals
-	Transcendental             // exp, log, sin, pow, ...
+	Transcendental             // exp, log and what is about as dear
+	Trigonometric              // sin, cos, tan and their inverses
+	Power                      // pow, the gamma and the error function, Bessel's
 	Simple                     // comparisons, min, max, abs, rounding, negation
 	Fusable                    // of the additions those that could take in a product
 	perPrecision
@@ -52,7 +54,7 @@ const (
 
 var kindNames = func() (n [Kinds]string) {
 	for i, p := range []string{"f32", "f64", "f16"} {
-		for k, s := range []string{"add", "mul", "fma", "div", "sqrt", "transcendental", "simple", "fusable"} {
+		for k, s := range []string{"add", "mul", "fma", "div", "sqrt", "transcendental", "trigonometric", "power", "simple", "fusable"} {
 			n[i*int(perPrecision)+k] = p + "_" + s
 		}
 	}
@@ -91,7 +93,7 @@ type Counts [Kinds]float64
 // hardware count the instructions that a division or a function becomes.
 func (c *Counts) Flop(bytes int) float64 {
 	f := func(k Kind) float64 { return c[Float(k, bytes)] }
-	return f(Add) + f(Mul) + 2*f(FMA) + f(Div) + f(Sqrt) + f(Transcendental)
+	return f(Add) + f(Mul) + 2*f(FMA) + f(Div) + f(Sqrt) + f(Transcendental) + f(Trigonometric) + f(Power)
 }
 
 // Flops is Flop of all precisions.
@@ -138,6 +140,7 @@ func (r *run) count(s *state, at csource.Pos, k Kind, n int) {
 		r.tally[i] = t
 	}
 	t[s.level][k] += s.sum * float64(n)
+	r.places[spot{at.Offset, at.Line, k}] += s.sum
 	r.ticks += s.sum * float64(n)
 }
 

@@ -43,7 +43,7 @@ var features = func() []feature {
 	}{{"f32", 4}, {"f64", 8}, {"f16", 2}} {
 		both(p.name+"_flop", func(c *Cost) float64 { return c.Total.Flop(p.bytes) })
 	}
-	for _, k := range []Kind{Add, Mul, FMA, Div, Sqrt, Transcendental, Simple, Fusable} {
+	for _, k := range []Kind{Add, Mul, FMA, Div, Sqrt, Transcendental, Trigonometric, Power, Simple, Fusable} {
 		both(kindNames[k][len("f32_"):], func(c *Cost) float64 {
 			return c.Total[Float(k, 4)] + c.Total[Float(k, 8)] + c.Total[Float(k, 2)]
 		})

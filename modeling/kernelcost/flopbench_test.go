@@ -138,7 +138,7 @@ func TestFlopOfGPUFLOPBench(t *testing.T) {
 		case c.Total[kernelcost.BranchByData] > 0 && class == "ids bounded by arguments":
 			class += ", and data"
 		}
-		if flop(kernelcost.Div)+flop(kernelcost.Sqrt)+flop(kernelcost.Transcendental) > 0 {
+		if flop(kernelcost.Div)+flop(kernelcost.Sqrt)+flop(kernelcost.Transcendental)+flop(kernelcost.Trigonometric)+flop(kernelcost.Power) > 0 {
 			class += ", special functions"
 		}
 		measured, ours := r.single+r.double, c.Total.Flop(4)+c.Total.Flop(8)

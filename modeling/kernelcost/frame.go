@@ -101,7 +101,7 @@ func (c *Cost) LineTable() tabular.Table {
 		n := &l.Total
 		special := 0.0
 		for _, b := range []int{2, 4, 8} {
-			special += n[Float(Div, b)] + n[Float(Sqrt, b)] + n[Float(Transcendental, b)]
+			special += n[Float(Div, b)] + n[Float(Sqrt, b)] + n[Float(Transcendental, b)] + n[Float(Trigonometric, b)] + n[Float(Power, b)]
 		}
 		sure := string(Exact)
 		if a := share(&l.Assumed, n); a > 0 {

@@ -428,3 +428,25 @@ func TestFeaturesFrameAndTable(t *testing.T) {
 		}
 	}
 }
+
+// Each place executes as often as its loops and branches let it: by hand, of 64
+// work-items one in 16 goes on, and 8 times each.
+func TestPlacesOfALine(t *testing.T) {
+	source := "kernel void k(global float *a) { int i = get_global_id(0); if (i % 16 == 0) for (int j = 0; j < 8; j++) a[i * 8 + j] = sin((float)j); }"
+	c, err := Analyse(source, "", Launch{Global: []int64{64}, Local: []int64{16}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]float64{}
+	for _, p := range c.Places {
+		rest := source[p.Offset:]
+		for _, part := range []string{"%", "sin", "[", "i %"} {
+			if strings.HasPrefix(rest, part) {
+				at[part] = p.Count
+			}
+		}
+	}
+	if at["sin"] != 32 || at["%"]+at["i %"] != 64 || c.Total[Float(Trigonometric, 4)] != 32 {
+		t.Errorf("places execute %v of %v, want 32 sines and 64 remainders", at, c.Places)
+	}
+}

@@ -1,6 +1,7 @@
 package kernelcost
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -15,11 +16,12 @@ type Cost struct {
 	Items   float64 // work-items
 	Groups  float64
 	Group   [3]int64
-	Total   Counts // of all work-items
-	Sampled Counts // of Total: means over sampled work-items or iterations
-	Assumed Counts // of Total: what rests on an assumption about data
-	Lines   []Line // lines that execute something, in the order of the text
-	Sites   []Site // places that access memory, private arrays aside
+	Total   Counts  // of all work-items
+	Sampled Counts  // of Total: means over sampled work-items or iterations
+	Assumed Counts  // of Total: what rests on an assumption about data
+	Lines   []Line  // lines that execute something, in the order of the text
+	Places  []Place // what executes something, in the order of the text
+	Sites   []Site  // places that access memory, private arrays aside
 	Buffers []Buffer
 	Local   int64   // bytes of local memory per work-group
 	Private int64   // bytes of arrays per work-item
@@ -35,6 +37,19 @@ type Cost struct {
 type Line struct {
 	Number                  int
 	Total, Sampled, Assumed Counts
+}
+
+// Place is a spot of the source that executes something.
+type Place struct {
+	Offset int // bytes from the beginning of the source
+	Line   int
+	Count  float64 // executions by all work-items
+}
+
+// spot is where a kind of operation is counted.
+type spot struct {
+	offset, line int32
+	kind         Kind
 }
 
 // Certainty is how sure a number is.
@@ -151,6 +166,7 @@ func (r *run) result(fn *csource.Function) *Cost {
 		c.Assumed.plus(&l.Assumed)
 		c.Lines = append(c.Lines, l)
 	}
+	c.Places = r.executed()
 	for _, key := range r.order {
 		c.Sites = append(c.Sites, r.sites[key/3][key%3].result())
 	}
@@ -159,6 +175,18 @@ func (r *run) result(fn *csource.Function) *Cost {
 		c.Buffers = append(c.Buffers, o.result())
 	}
 	return c
+}
+
+// executed are the places: of several kinds in one place the one that is executed
+// most often counts, as the condition of a loop does.
+func (r *run) executed() []Place {
+	most := map[int32]Place{}
+	for s, n := range r.places {
+		if p, ok := most[s.offset]; !ok || n > p.Count {
+			most[s.offset] = Place{int(s.offset), int(s.line), whole(n)}
+		}
+	}
+	return slices.SortedFunc(maps.Values(most), func(a, b Place) int { return a.Offset - b.Offset })
 }
 
 func (s *site) result() Site {

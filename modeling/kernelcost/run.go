@@ -22,6 +22,7 @@ type run struct {
 	now    *state
 
 	tally  []*lineTally
+	places map[spot]float64
 	sites  [][3]*site
 	order  []int
 	ticks  float64
