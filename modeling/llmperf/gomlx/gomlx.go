@@ -116,6 +116,12 @@ func encode(scope *model.Scope, c llmperf.Config, content *graph.Node, in []*gra
 	mean := graph.Div(sum, graph.BroadcastToShape(count, sum.Shape()))
 	low := graph.BroadcastToShape(graph.Scalar(g, dtypes.Float32, -1e9), x.Shape())
 	pooled := []*graph.Node{mean, graph.ReduceMax(graph.Where(there, x, low), 1)}
+	return head(scope, c, dtype, pooled, in)
+}
+
+// head is location and scale, [n] each in float32, from float32 vectors that say
+// what the sequences are, [n, width] each, and from the inputs beside them.
+func head(scope *model.Scope, c llmperf.Config, dtype dtypes.DType, pooled, in []*graph.Node) []*graph.Node {
 	if c.Side > 0 {
 		side := layers.Dense(scope.In("side"), graph.ConvertDType(in[4], dtype), true, c.SideWidth())
 		pooled = append(pooled, graph.ConvertDType(activation.GeluApproximate(side), dtypes.Float32))
