@@ -13,7 +13,7 @@ import (
 // SelfAttention is multi-head attention (Vaswani et al. 2017) of a sequence on
 // itself, x of shape [examples, length, width] with width a multiple of heads.
 // keep, a boolean [examples, length], says which positions are no padding:
-// only those are looked at. The result has the shape of x.
+// only those are looked at; nil looks at all. The result has the shape of x.
 //
 // It computes what GoMLX's attention layer does, in fewer passes over the
 // [examples, heads, length, length] scores, which is where a processor's time
@@ -35,8 +35,10 @@ func SelfAttention(scope *model.Scope, x, keep *graph.Node, heads int) *graph.No
 	q, k, v := graph.MulScalar(part(0), 1/math.Sqrt(float64(each))), part(1), part(2)
 
 	scores := wide(graph.Dot(q, k).General([]int{3}, []int{0, 1}, []int{3}, []int{0, 1})) // [examples, heads, length, length]
-	far := graph.Where(keep, graph.Scalar(g, scores.DType(), 0), graph.Scalar(g, scores.DType(), -1e9))
-	scores = graph.Add(scores, graph.BroadcastToShape(graph.Reshape(far, n, 1, 1, length), scores.Shape()))
+	if keep != nil {
+		far := graph.Where(keep, graph.Scalar(g, scores.DType(), 0), graph.Scalar(g, scores.DType(), -1e9))
+		scores = graph.Add(scores, graph.BroadcastToShape(graph.Reshape(far, n, 1, 1, length), scores.Shape()))
+	}
 	largest := graph.StopGradient(graph.ReduceAndKeep(scores, graph.ReduceMax, -1))
 	weights := graph.Exp(graph.Sub(scores, largest))
 	sum := graph.ReduceAndKeep(weights, graph.ReduceSum, -1)

@@ -44,6 +44,7 @@ var tested = []layer{
 	{"attention", [][]int{{2, 4, 6}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
 		return gomlx.SelfAttention(s, x[0], graph.Const(x[0].Graph(), keep), 2)
 	}},
+	{"attention without padding", [][]int{{2, 4, 6}}, func(s *model.Scope, x []*graph.Node) *graph.Node { return gomlx.SelfAttention(s, x[0], nil, 2) }},
 	{"GoMLX's attention", [][]int{{2, 4, 6}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
 		return attention.SelfAttention(s, x[0], 2, 3).WithKeyMask(graph.Const(x[0].Graph(), keep)).Done()
 	}},
@@ -55,6 +56,10 @@ var tested = []layer{
 	{"max pooling", [][]int{{2, 3, 4}}, func(_ *model.Scope, x []*graph.Node) *graph.Node { return graph.ReduceMax(x[0], 1) }},
 	{"softmax", [][]int{{2, 5}}, func(_ *model.Scope, x []*graph.Node) *graph.Node { return graph.Softmax(x[0], -1) }},
 	{"lstm", [][]int{{2, 4, 3}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		return graph.Square(gomlx.LSTM(s.In("b"), gomlx.LSTM(s.In("a"), x[0], 3), 2))
+	}},
+	{"lstm, one step", [][]int{{2, 1, 3}}, func(s *model.Scope, x []*graph.Node) *graph.Node { return gomlx.LSTM(s, x[0], 3) }},
+	{"GoMLX's lstm", [][]int{{2, 4, 3}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
 		all, last, cell := lstm.New(s, x[0], 3).Done()
 		return graph.Add(graph.ReduceAllSum(graph.Square(all)), graph.Add(graph.ReduceAllSum(graph.Sin(last)), graph.ReduceAllSum(cell)))
 	}},
