@@ -42,42 +42,48 @@ func (l lines) String() string {
 // find is the first line, from 0, of the one place where a hunk applies, and
 // the hunk as it applies there. With loose, white space differs.
 func (l lines) find(h Hunk) (at int, found Hunk, loose bool, fault *Rejection) {
-	same := func(a, b string) bool { return a == b }
-	switch places := l.places(h.Search, same); {
-	case len(places) == 1:
-		return places[0], h, false, nil
-	case len(places) > 1 && slices.Contains(places, h.At-1):
+	switch at := places(l.text, h.Search); {
+	case len(at) == 1:
+		return at[0], h, false, nil
+	case len(at) > 1 && slices.Contains(at, h.At-1):
 		return h.At - 1, h, false, nil
-	case len(places) > 1:
-		return 0, h, false, notUnique(places)
+	case len(at) > 1:
+		return 0, h, false, notUnique(at)
 	}
 	h = trimBlank(h)
-	places := l.places(h.Search, func(a, b string) bool { return flat(a) == flat(b) })
-	switch len(places) {
+	text, search := flat(l.text), flat(h.Search)
+	switch at := places(text, search); len(at) {
 	case 1:
-		return places[0], h, true, nil
+		return at[0], h, true, nil
 	case 0:
-		return 0, h, false, l.notFound(h)
+		return 0, h, false, notFound(text, search)
+	default:
+		return 0, h, false, notUnique(at)
 	}
-	return 0, h, false, notUnique(places)
 }
 
-// places are all where lines are found.
-func (l lines) places(search []string, same func(a, b string) bool) []int {
+// places are all lines of a text, from 0, where others are found.
+func places(text, search []string) []int {
 	var out []int
 	if len(search) == 0 {
 		return nil
 	}
-	for i := 0; i+len(search) <= len(l.text); i++ {
-		if slices.EqualFunc(l.text[i:i+len(search)], search, same) {
+	for i := 0; i+len(search) <= len(text); i++ {
+		if slices.Equal(text[i:i+len(search)], search) {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// flat is a line with any white space taken as alike.
-func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+// flat is lines with any white space taken as alike.
+func flat(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = strings.Join(strings.Fields(l), " ")
+	}
+	return out
+}
 
 // trimBlank takes blank lines that Search and Replace begin and end with in
 // common out of them, and those that only Search has.
@@ -110,15 +116,15 @@ func notUnique(places []int) *Rejection {
 	return &Rejection{Reason: NotUnique, Detail: fmt.Sprintf("the search text is at lines %s: add lines around it until it is at one place", strings.Join(at, ", "))}
 }
 
-func (l lines) notFound(h Hunk) *Rejection {
+func notFound(text, search []string) *Rejection {
 	r := &Rejection{Reason: NotFound}
-	if len(h.Search) == 0 {
+	if len(search) == 0 {
 		r.Detail = "the search text is empty: search for lines beside the place"
 		return r
 	}
 	r.Detail = "the search text is not in the file: copy whole lines exactly"
-	for i, s := range h.Search {
-		if at := l.places([]string{s}, func(a, b string) bool { return flat(a) == flat(b) }); len(at) == 0 {
+	for i, s := range search {
+		if !slices.Contains(text, s) {
 			r.Detail += fmt.Sprintf("; its line %d, %q, is not there", i+1, clip(s))
 			break
 		}
@@ -220,8 +226,9 @@ func (l lines) replace(rs []replacement) lines {
 			out.ends[i] = end
 		}
 	}
-	if n := len(l.ends); n > 0 && l.ends[n-1] == "" && len(out.ends) > 0 {
-		out.ends[len(out.ends)-1] = ""
+	// An empty line without an end would be none.
+	if n, m := len(l.ends), len(out.ends); n > 0 && l.ends[n-1] == "" && m > 0 && out.text[m-1] != "" {
+		out.ends[m-1] = ""
 	}
 	return out
 }
