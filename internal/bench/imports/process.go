@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/rooflab/rooflab/internal/bench/pypi"
 )
 
 // usage is what a process took.
@@ -44,27 +45,9 @@ func measure(ctx context.Context, name string, args ...string) (usage, []byte, e
 // pins are the peers; Thicket brings Hatchet, Caliper's reader and pandas.
 var pins = []string{"llnl-thicket==2026.1.1", "llnl-hatchet==2026.2.0", "caliper-reader==0.4.1", "pandas==2.3.3", "numpy==2.4.6"}
 
-// peers makes the virtual environment with the peers, once, and returns its
-// Python.
+// peers is the Python that has them.
 func peers(ctx context.Context, progress func(string)) (python string, err error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("finding a place for the peers: %w", err)
-	}
-	dir := filepath.Join(cache, "rooflab", "bench-import")
-	python = filepath.Join(dir, "bin", "python")
-	stamp := filepath.Join(dir, "rooflab-pins.txt")
-	if have, err := os.ReadFile(stamp); err == nil && string(have) == strings.Join(pins, "\n") {
-		return python, nil
-	}
-	progress("installing pandas and Thicket from PyPI into " + dir)
-	if _, _, err := measure(ctx, "python3", "-m", "venv", "--clear", dir); err != nil {
-		return "", fmt.Errorf("making a virtual environment for the peers: %w\non Debian or Ubuntu: apt install python3-venv", err)
-	}
-	if _, _, err := measure(ctx, python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, pins...)...); err != nil {
-		return "", fmt.Errorf("installing the peers: %w", err)
-	}
-	return python, os.WriteFile(stamp, []byte(strings.Join(pins, "\n")), 0o644)
+	return pypi.Python(ctx, "bench-import", "pandas and Thicket", pins, progress)
 }
 
 // pandasScript reads a long table as users do, and makes one row per launch.
