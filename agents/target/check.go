@@ -1,0 +1,337 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rooflab/rooflab/agents/edit"
+)
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
+
+// target checks all that was read.
+func (c *checker) target() {
+	t := c.t
+	if !plainName.MatchString(t.Name) {
+		c.fault("name", "%q: give the target a name of letters, digits, . _ + -, which names its files", t.Name)
+	}
+	if !slices.Contains(Languages(), t.Language) {
+		c.fault("language", "%q is none: take one of %q", t.Language, Languages())
+	}
+	c.sources()
+	c.commands()
+	c.inputs()
+	c.outputs()
+	c.profile()
+	c.limits()
+}
+
+// sources reads the files and finds the regions in them.
+func (c *checker) sources() {
+	t := c.t
+	if len(t.Files.Editable) == 0 {
+		c.fault("sources.editable", "no file may be changed: name at least one source")
+	}
+	seen := map[string]bool{}
+	read := func(key string, files []string, editable bool) {
+		for _, f := range files {
+			if seen[f] {
+				c.fault(key, "%s is named twice: a file is editable or read-only", f)
+				continue
+			}
+			seen[f] = true
+			text, err := edit.Read(t.Dir, f)
+			if err == nil && path.Clean(f) != f {
+				err = fmt.Errorf("%q: write it as %q", f, path.Clean(f))
+			}
+			if err != nil {
+				c.fault(key, "%s", sourceFault(f, err))
+				continue
+			}
+			s := edit.Source{Path: f, Text: text}
+			if editable && len(t.Hot) == 0 {
+				s.Editable = edit.All(text)
+			}
+			t.sources = append(t.sources, s)
+		}
+	}
+	read("sources.editable", t.Files.Editable, true)
+	read("sources.read_only", t.Files.ReadOnly, false)
+	for i, r := range t.Hot {
+		c.region(fmt.Sprintf("hot[%d]", i), r)
+	}
+}
+
+// sourceFault says what is wrong with a source.
+func sourceFault(file string, err error) string {
+	if r := (*edit.Rejection)(nil); errors.As(err, &r) {
+		return fmt.Sprintf("%s: %s", file, r.Detail)
+	}
+	return err.Error() + ": paths are relative to the folder of this file"
+}
+
+// region finds the lines of a hot region.
+func (c *checker) region(key string, r Region) {
+	if !slices.Contains(c.t.Files.Editable, r.File) {
+		c.fault(key+".file", "%q is not among sources.editable: a hot region is what may be changed", r.File)
+		return
+	}
+	i := slices.IndexFunc(c.t.sources, func(s edit.Source) bool { return s.Path == r.File })
+	if i < 0 {
+		return // it could not be read, which is said
+	}
+	s := &c.t.sources[i]
+	last := edit.All(s.Text)[0].End
+	var at edit.Range
+	switch {
+	case (r.Function == "") == (len(r.Lines) == 0):
+		c.fault(key, "give either function or lines")
+		return
+	case r.Function != "":
+		var names []string
+		var found []edit.Function
+		for _, f := range edit.Functions(s.Text) {
+			names = append(names, f.Name)
+			if f.Name == r.Function || strings.HasSuffix(f.Name, "::"+r.Function) {
+				found = append(found, f)
+			}
+		}
+		switch {
+		case len(found) == 0 && len(names) == 0:
+			c.fault(key+".function", "no function is found in %s: give lines", r.File)
+			return
+		case len(found) == 0:
+			c.fault(key+".function", "%s has no function %q: it has %s", r.File, r.Function, strings.Join(names, ", "))
+			return
+		case len(found) > 1:
+			c.fault(key+".function", "%s has %d functions %q, the first at lines %s: give lines", r.File, len(found), r.Function, found[0].Lines)
+			return
+		}
+		at = found[0].Lines
+	case len(r.Lines) != 2 || r.Lines[0] < 1 || r.Lines[1] < r.Lines[0] || r.Lines[1] > last:
+		c.fault(key+".lines", "%v: give the first and the last line, within 1 to %d of %s", r.Lines, last, r.File)
+		return
+	default:
+		at = edit.Range{Start: r.Lines[0], End: r.Lines[1]}
+	}
+	for _, o := range s.Editable {
+		if at.Start <= o.End && o.Start <= at.End {
+			c.fault(key, "lines %s and %s of %s overlap: make one region of them", o, at, r.File)
+			return
+		}
+	}
+	s.Editable = append(s.Editable, at)
+}
+
+// commands checks that what is needed is there and which placeholders it has.
+func (c *checker) commands() {
+	t := c.t
+	if len(t.Build.Commands) == 0 {
+		c.fault("build.commands", `there is none: give at least one, such as [["cc", "-O2", "-o", "heat", "heat.c"]]`)
+	}
+	for _, b := range t.Build.Commands {
+		c.command("build.commands", b)
+	}
+	c.command("run.command", t.Run.Command, Seed, Size, Input)
+	for name := range t.Run.Environment {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			c.fault("run.environment", "%q is no name of a variable", name)
+		}
+	}
+	if t.Reference != nil {
+		c.command("reference.command", t.Reference.Command, Seed, Size, Input)
+	}
+	if t.Inputs.Generate != nil {
+		c.command("inputs.generate", t.Inputs.Generate, Seed, Size, Input)
+	}
+}
+
+func (c *checker) command(key string, cmd Command, allowed ...Placeholder) {
+	if len(cmd) == 0 || cmd[0] == "" {
+		c.fault(key, `there is no program: give a list of arguments, the program first`)
+		return
+	}
+	var names []string
+	for _, p := range allowed {
+		names = append(names, "{"+string(p)+"}")
+	}
+	have := "none is allowed here"
+	if len(names) > 0 {
+		have = "here may stand " + strings.Join(names, ", ")
+	}
+	for _, a := range cmd {
+		if strings.ContainsRune(a, 0) {
+			c.fault(key, "the argument %q has a NUL", a)
+		}
+		for _, s := range braces.FindAllString(a, -1) {
+			if p := strings.Trim(s, "{}"); p != "" && !slices.Contains(allowed, Placeholder(p)) {
+				c.fault(key, `%s is no placeholder: %s; braces are written "{{" and "}}"`, s, have)
+			}
+		}
+	}
+}
+
+// inputs checks that inputs are fresh and reach the program.
+func (c *checker) inputs() {
+	in, run := c.t.Inputs, c.t.Run.Command.placeholders()
+	gen := in.Generate.placeholders()
+	fresh := in.Generate != nil && gen[Seed] || run[Seed]
+	switch {
+	case in.Fixed && (in.Generate != nil || run[Seed]):
+		c.fault("inputs.fixed", "it contradicts inputs.generate or {seed} in run.command, which make inputs: leave one of them out")
+	case in.Fixed && c.has("inputs.per_run"):
+		c.fault("inputs.per_run", "it contradicts inputs.fixed: there is one input")
+	case !in.Fixed && in.Generate != nil && !gen[Seed]:
+		c.fault("inputs.generate", "it has no {seed}, so that all inputs would be the same: pass the seed to it")
+	case !in.Fixed && !fresh && len(c.t.Run.Command) > 0:
+		c.fault("run.command", "no input varies: give inputs.generate with {seed}, pass {seed} here, or say inputs.fixed = true")
+	}
+	reaches := run[Input] || c.t.Run.Stdin
+	switch {
+	case in.Generate != nil && !reaches && len(c.t.Run.Command) > 0:
+		c.fault("run.command", "the input that inputs.generate makes does not reach it: pass {input}, or say run.stdin = true")
+	case in.Generate == nil && reaches:
+		c.fault("run.command", "it reads {input}, and nothing makes one: give inputs.generate")
+	}
+	if c.has("inputs.per_run") && (in.PerRun < 1 || in.PerRun > 1000) {
+		c.fault("inputs.per_run", "%d: give 1 to 1000", in.PerRun)
+	}
+	sized := gen[Size] || run[Size]
+	switch {
+	case sized && len(in.Sizes) == 0:
+		c.fault("inputs.sizes", "a command has {size}, and there are no sizes: give at least one")
+	case !sized && len(in.Sizes)+len(in.Other) > 0:
+		c.fault("inputs", "there are sizes, and no command has {size}: pass it to inputs.generate or run.command")
+	}
+	seen := map[string]bool{}
+	for _, s := range append(slices.Clone(in.Sizes), in.Other...) {
+		if seen[s] || s == "" {
+			c.fault("inputs", "the size %q is empty or there twice: give each once, in sizes or in other_sizes", s)
+		}
+		seen[s] = true
+	}
+}
+
+// outputs checks what is compared.
+func (c *checker) outputs() {
+	if len(c.t.Outputs) == 0 {
+		c.fault("output", `nothing is compared, so that any program would be right: give an [[output]] with stdout = true or file = "..."`)
+	}
+	seen := map[string]bool{}
+	for i, o := range c.t.Outputs {
+		key := fmt.Sprintf("output[%d]", i)
+		switch name := path.Clean(o.File); {
+		case o.Stdout == (o.File != ""):
+			c.fault(key, `give either stdout = true or file = "..."`)
+			continue
+		case seen[o.Name()]:
+			c.fault(key, "%s is compared twice: keep one", o.Name())
+		case !o.Stdout && (!filepath.IsLocal(o.File) || name != o.File):
+			c.fault(key+".file", "%q must be a path below the folder that the program runs in, written as short as it can be", o.File)
+		case slices.Contains(c.t.Files.Editable, name) || slices.Contains(c.t.Files.ReadOnly, name):
+			c.fault(key+".file", "%s is a source: an output is written by the program", o.File)
+		}
+		seen[o.Name()] = true
+		if o.Format != "" && !slices.Contains(Formats(), o.Format) {
+			c.fault(key+".format", "%q is none: take one of %q", o.Format, Formats())
+		}
+		if o.Tolerance != nil {
+			c.tolerance(key+".tolerance", o)
+		}
+	}
+}
+
+func (c *checker) tolerance(key string, o Output) {
+	t := *o.Tolerance
+	if o.Format == "" || o.Format == FormatBytes {
+		c.fault(key, `bytes have no tolerance: say format = "text", "float32" or "float64"`)
+	}
+	kinds := 0
+	for _, said := range []bool{t.Relative != nil || t.Absolute != nil, t.Scaled != nil, t.ULP != nil} {
+		if said {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		c.fault(key, "give relative and absolute, one of them, or scaled alone, or ulp alone")
+	}
+	for _, n := range []struct {
+		name  string
+		value *float64
+	}{{"relative", t.Relative}, {"absolute", t.Absolute}, {"scaled", t.Scaled}} {
+		if v := n.value; v != nil && (!(*v > 0) || math.IsInf(*v, 0) || n.name != "absolute" && *v >= 1) {
+			c.fault(key, "%s = %g: give a number above 0 (and below 1, but for absolute); without a tolerance outputs are compared bit for bit", n.name, *v)
+		}
+	}
+	if t.ULP != nil && (*t.ULP < 1 || *t.ULP > 1<<20) {
+		c.fault(key, "ulp = %d: give 1 to %d", *t.ULP, 1<<20)
+	}
+	if t.ULP != nil && o.Format == FormatText {
+		c.fault(key, "ulp contradicts text, whose numbers are rounded to the digits that are printed: take relative or scaled")
+	}
+}
+
+func (c *checker) profile() {
+	p := c.t.Profile
+	if p == nil {
+		return
+	}
+	if p.Collector != "" {
+		if p.Command != nil || p.Import != "" || p.File != "" {
+			c.fault("profile.collector", "it contradicts command, import and file: give a collector or a command")
+		}
+		return
+	}
+	c.command("profile.command", p.Command, Seed, Size, Input, Profiled)
+	given := p.Command.placeholders()[Profiled]
+	switch {
+	case len(p.Command) == 0:
+	case given && p.File != "":
+		c.fault("profile.file", "it contradicts {profile} in profile.command: the profile is written there")
+	case !given && p.File == "":
+		c.fault("profile.command", "where it writes the profile is not said: pass {profile} to it, or give profile.file")
+	case p.File != "" && !filepath.IsLocal(p.File):
+		c.fault("profile.file", "%q must be below the folder that the program runs in", p.File)
+	}
+}
+
+// limits checks measurement, budget and sandbox.
+func (c *checker) limits() {
+	m, b, s := c.t.Measure, c.t.Budget, c.t.Sandbox
+	if m.Metric != "" && m.Metric != Time && m.Metric != Energy {
+		c.fault("measure.metric", "%q is none: take %q or %q", m.Metric, Time, Energy)
+	}
+	if c.has("measure.repeats") && (m.Repeats < 4 || m.Repeats > 10000) {
+		c.fault("measure.repeats", "%d: give 4 to 10000; with fewer no rank test can find a difference at 5 %%", m.Repeats)
+	}
+	if c.has("measure.alpha") && !(m.Alpha > 0 && m.Alpha < 0.5) {
+		c.fault("measure.alpha", "%g: give a probability above 0 and below 0.5", m.Alpha)
+	}
+	if c.has("budget.rounds") && b.Rounds < 1 {
+		c.fault("budget.rounds", "%d: give at least 1, or leave it out for no limit", b.Rounds)
+	}
+	if b.Tokens != nil && *b.Tokens < 1 {
+		c.fault("budget.tokens", "%d: give at least 1, or leave it out for no limit", *b.Tokens)
+	}
+	if b.Money != nil && !(*b.Money >= 0 && !math.IsInf(*b.Money, 0)) {
+		c.fault("budget.money", "%g: give 0 or more US dollars, or leave it out for no limit", *b.Money)
+	}
+	if c.has("sandbox.processes") && s.Processes < 1 {
+		c.fault("sandbox.processes", "%d: give at least 1", s.Processes)
+	}
+	absolute := func(key string, paths []string, below string) {
+		for _, p := range paths {
+			if filepath.Clean(p) != p || !strings.HasPrefix(p, below) || p == below {
+				c.fault(key, "%q: give an absolute path below %s, written as short as it can be", p, below)
+			}
+		}
+	}
+	absolute("sandbox.read", s.Read, "/")
+	absolute("sandbox.devices", s.Devices, "/dev/")
+}

@@ -1,0 +1,303 @@
+// Package target describes what is to become faster and how to know that it
+// still does the same: sources, how to build and run them, inputs, outputs with
+// their tolerance, how to profile, where the time goes, what may be spent, and
+// the limits of the sandbox.
+//
+// In flows a TOML file, out flows a Target, checked: unknown keys, files that
+// are not there and fields that contradict each other are errors with the line
+// of the file and what to do, all of them at once. Nothing is built or run.
+//
+// The file, with every key that there is (a Target needs name, language,
+// sources, build, run and an output; paths are relative to the file's folder
+// and stay below it):
+//
+//	name = "heat"
+//	language = "c"                       # c, c++, cuda, hip, opencl
+//
+//	[sources]
+//	editable = ["heat.c"]                # what may be changed, within [[hot]] where there is one
+//	read_only = ["main.c", "heat.h"]     # shown, and copied beside it
+//
+//	[build]
+//	commands = [["cc", "-O2", "-fopenmp", "-o", "heat", "main.c", "heat.c", "-lm"]]
+//	timeout = "2m"
+//
+//	[inputs]
+//	generate = ["./heat", "--make", "{size}", "--seed", "{seed}", "--to", "{input}"]
+//	per_run = 3                          # fresh inputs, each time that outputs are compared
+//	sizes = ["512"]                      # what is optimized for
+//	other_sizes = ["64", "100", "2000"]  # where a gain is to hold as well
+//
+//	[run]
+//	command = ["./heat", "{input}", "out.bin"]
+//	environment = { OMP_NUM_THREADS = "2" }
+//	timeout = "1m"
+//
+//	[reference]                          # without it: what the unchanged program puts out
+//	command = ["./slow-but-sure", "{input}", "out.bin"]
+//
+//	[[output]]                           # what is compared, bit for bit
+//	stdout = true
+//
+//	[[output]]                           # or numbers, within a tolerance
+//	file = "out.bin"
+//	format = "float64"                   # bytes, text, float32, float64 (little-endian)
+//	tolerance = { relative = 1e-9, absolute = 1e-12 }  # or { scaled = 1e-9 }, or { ulp = 4 }
+//
+//	[profile]                            # without it: the collector "run", time alone
+//	command = ["ncu", "--set", "full", "-o", "{profile}", "./heat", "{input}"]
+//	import = "ncu-rep"                   # a format of rooflab import; without it the content tells
+//	# collector = "valgrind"             # or a collector of rooflab collect, in place of command
+//	timeout = "10m"
+//
+//	[[hot]]                              # none: the whole of the editable files
+//	file = "heat.c"
+//	function = "step"                    # or lines = [12, 40]
+//	kernel = "step"                      # its name in profiles; without it the function's
+//
+//	[measure]
+//	metric = "time"                      # or "energy"
+//	repeats = 15                         # of original and candidate, interleaved
+//	alpha = 0.05                         # of the significance test
+//
+//	[budget]                             # what is not said is not limited
+//	time = "10m"
+//	rounds = 8
+//	tokens = 200000
+//	money = 1.50                         # US dollars
+//
+//	[sandbox]
+//	memory = "2GiB"
+//	cpu_time = "2m"                      # of each command
+//	processes = 64
+//	disk = "256MiB"                      # written below the sandbox
+//	print = "16MiB"                      # on standard output and error
+//	read = ["/opt/rocm"]                 # folders beyond the system's that commands may read
+//	devices = ["/dev/nvidia0"]
+//
+// A command is a list of arguments and no line of a shell. {seed}, {size},
+// {input} and {profile} in it stand for a number that is new each time, one of
+// the sizes, and the files of input and profile; "{{" and "}}" are braces.
+package target
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rooflab/rooflab/agents/edit"
+)
+
+// Language is that of the sources.
+type Language string
+
+// Languages.
+const (
+	C         Language = "c"
+	CPlusPlus Language = "c++"
+	CUDA      Language = "cuda"
+	HIP       Language = "hip"
+	OpenCL    Language = "opencl"
+)
+
+// Languages lists them all.
+func Languages() []Language { return []Language{C, CPlusPlus, CUDA, HIP, OpenCL} }
+
+// Target is the description of what to optimize.
+type Target struct {
+	Name      string     `toml:"name"`
+	Language  Language   `toml:"language"`
+	Files     Files      `toml:"sources"`
+	Build     Build      `toml:"build"`
+	Inputs    Inputs     `toml:"inputs"`
+	Run       Run        `toml:"run"`
+	Reference *Reference `toml:"reference"` // nil: the unchanged program is
+	Outputs   []Output   `toml:"output"`
+	Profile   *Profile   `toml:"profile"` // nil: time alone
+	Hot       []Region   `toml:"hot"`     // none: all lines of the editable files
+	Measure   Measure    `toml:"measure"`
+	Budget    Budget     `toml:"budget"`
+	Sandbox   Sandbox    `toml:"sandbox"`
+
+	Path    string        `toml:"-"` // of the description
+	Dir     string        `toml:"-"` // its folder, absolute
+	sources []edit.Source // the editable files first
+}
+
+// Files are the sources, with slashes, below Target.Dir.
+type Files struct {
+	Editable []string `toml:"editable"`
+	ReadOnly []string `toml:"read_only"`
+}
+
+// Build makes the program: all commands, in their order.
+type Build struct {
+	Commands []Command `toml:"commands"`
+	Timeout  Duration  `toml:"timeout"` // of all together; DefaultBuildTimeout where it is not said
+}
+
+// Inputs say how inputs come about.
+type Inputs struct {
+	// Generate makes a file {input} from a {seed}; where it does not speak of
+	// {input}, what it prints is the input. None: the run has a {seed} itself.
+	Generate Command `toml:"generate"`
+	// Fixed says that there is one input only. Outputs are then compared on it
+	// alone, and a program that remembers its output is not found out.
+	Fixed  bool     `toml:"fixed"`
+	PerRun int      `toml:"per_run"` // fresh inputs for each comparison; DefaultInputs where it is not said, 1 with Fixed
+	Sizes  []string `toml:"sizes"`   // what {size} stands for
+	Other  []string `toml:"other_sizes"`
+}
+
+// Run runs the program once.
+type Run struct {
+	Command     Command           `toml:"command"`
+	Environment map[string]string `toml:"environment"`
+	Timeout     Duration          `toml:"timeout"`
+	Stdin       bool              `toml:"stdin"` // {input} is its standard input
+}
+
+// Reference makes the outputs to compare with.
+type Reference struct {
+	Command Command  `toml:"command"`
+	Timeout Duration `toml:"timeout"`
+}
+
+// Profile measures the evidence.
+type Profile struct {
+	Command Command `toml:"command"`
+	// Import is the format of the profile, "" where its content tells.
+	Import string `toml:"import"`
+	// File is what the command writes, where it does not speak of {profile}.
+	File string `toml:"file"`
+	// Collector is one of rooflab collect, in place of all of these.
+	Collector string   `toml:"collector"`
+	Timeout   Duration `toml:"timeout"`
+}
+
+// Region is where the time goes, and what may be changed.
+type Region struct {
+	File     string `toml:"file"`
+	Function string `toml:"function"`
+	Lines    []int  `toml:"lines"`  // the first and the last, from 1
+	Kernel   string `toml:"kernel"` // its name in profiles
+}
+
+// Metric is what is to become less.
+type Metric string
+
+// Metrics.
+const (
+	Time   Metric = "time"
+	Energy Metric = "energy"
+)
+
+// Measure says how candidates are compared.
+type Measure struct {
+	Metric  Metric  `toml:"metric"`  // Time where it is not said
+	Repeats int     `toml:"repeats"` // DefaultRepeats
+	Alpha   float64 `toml:"alpha"`   // DefaultAlpha
+}
+
+// Budget is what may be spent; nil and 0 are no limit.
+type Budget struct {
+	Time   Duration `toml:"time"`
+	Rounds int      `toml:"rounds"`
+	Tokens *int64   `toml:"tokens"` // in and out, of all calls
+	Money  *float64 `toml:"money"`  // US dollars; 0 allows only what is free
+}
+
+// Sandbox is the limits of everything that is built and run. Fields that the
+// file does not have are the defaults below. There never is a network.
+type Sandbox struct {
+	Memory    Bytes    `toml:"memory"`
+	CPUTime   Duration `toml:"cpu_time"`
+	Processes int      `toml:"processes"` // and threads
+	Disk      Bytes    `toml:"disk"`
+	Print     Bytes    `toml:"print"`
+	Read      []string `toml:"read"`
+	Devices   []string `toml:"devices"`
+}
+
+// What is taken where a description says nothing.
+const (
+	DefaultBuildTimeout   = Duration(2 * time.Minute)
+	DefaultRunTimeout     = Duration(time.Minute)
+	DefaultProfileTimeout = Duration(10 * time.Minute)
+	DefaultInputs         = 3
+	DefaultRepeats        = 15
+	DefaultAlpha          = 0.05
+	DefaultMemory         = Bytes(2 << 30)
+	DefaultCPUTime        = Duration(5 * time.Minute)
+	DefaultProcesses      = 128
+	DefaultDisk           = Bytes(256 << 20)
+	DefaultPrint          = Bytes(16 << 20)
+)
+
+// defaults fills what the file does not say.
+func (t *Target) defaults() {
+	t.Build.Timeout = cmp.Or(t.Build.Timeout, DefaultBuildTimeout)
+	t.Run.Timeout = cmp.Or(t.Run.Timeout, DefaultRunTimeout)
+	if t.Reference != nil {
+		t.Reference.Timeout = cmp.Or(t.Reference.Timeout, t.Run.Timeout)
+	}
+	if t.Profile != nil {
+		t.Profile.Timeout = cmp.Or(t.Profile.Timeout, DefaultProfileTimeout)
+	}
+	if t.Inputs.Fixed {
+		t.Inputs.PerRun = 1
+	}
+	t.Inputs.PerRun = cmp.Or(t.Inputs.PerRun, DefaultInputs)
+	m, s := &t.Measure, &t.Sandbox
+	m.Metric, m.Repeats, m.Alpha = cmp.Or(m.Metric, Time), cmp.Or(m.Repeats, DefaultRepeats), cmp.Or(m.Alpha, DefaultAlpha)
+	s.Memory, s.CPUTime, s.Processes = cmp.Or(s.Memory, DefaultMemory), cmp.Or(s.CPUTime, DefaultCPUTime), cmp.Or(s.Processes, DefaultProcesses)
+	s.Disk, s.Print = cmp.Or(s.Disk, DefaultDisk), cmp.Or(s.Print, DefaultPrint)
+	for i := range t.Outputs {
+		t.Outputs[i].Format = cmp.Or(t.Outputs[i].Format, FormatBytes)
+	}
+	for i := range t.Hot {
+		t.Hot[i].Kernel = cmp.Or(t.Hot[i].Kernel, t.Hot[i].Function)
+	}
+}
+
+// Sources are the files with their texts as Load read them, and the lines of
+// them that may be changed: those of Hot, or all lines of the editable files.
+// The editable files come first.
+func (t *Target) Sources() []edit.Source {
+	out := slices.Clone(t.sources)
+	for i := range out {
+		out[i].Editable = slices.Clone(out[i].Editable)
+	}
+	return out
+}
+
+// Kernels are the names in profiles of what is hot, each once.
+func (t *Target) Kernels() []string {
+	var out []string
+	for _, r := range t.Hot {
+		if r.Kernel != "" && !slices.Contains(out, r.Kernel) {
+			out = append(out, r.Kernel)
+		}
+	}
+	return out
+}
+
+// Error is one fault of a description.
+type Error struct {
+	File string // of the description
+	Line int    // from 1; 0 where the fault is that something is not there
+	Key  string // "output[1].file"
+	What string // was found, what was expected and what to do
+}
+
+func (e *Error) Error() string {
+	at := e.File
+	if e.Line > 0 {
+		at += fmt.Sprintf(":%d", e.Line)
+	}
+	if e.Key != "" {
+		at += ": " + e.Key
+	}
+	return at + ": " + e.What
+}

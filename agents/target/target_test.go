@@ -1,0 +1,311 @@
+package target_test
+
+import (
+	"errors"
+	"go/parser"
+	"go/token"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/target"
+)
+
+const heat = `#include "heat.h"
+
+void step(const double *a, double *b, int n)
+{
+	for (int i = 1; i < n - 1; i++)
+		b[i] = 0.5 * (a[i - 1] + a[i + 1]);
+}
+
+static int twice(int n) { return 2 * n; }
+`
+
+// load writes a description beside its sources and loads it.
+func load(t *testing.T, text string) (*target.Target, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"heat.c": heat, "main.c": "int main(void) { return 0; }\n", "heat.h": "void step(const double *, double *, int);\n", "zero.c": "a\x00", "target.toml": text} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "link.c")); err != nil {
+		t.Fatal(err)
+	}
+	return target.Load(filepath.Join(dir, "target.toml"))
+}
+
+// documented is the description in the package's comment.
+func documented(t *testing.T) string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "target.go", nil, parser.ParseComments|parser.PackageClauseOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for l := range strings.SplitSeq(f.Doc.Text(), "\n") {
+		if code, ok := strings.CutPrefix(l, "\t"); ok || l == "" {
+			out = append(out, code)
+		} else {
+			out = append(out, "# "+l)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestTheDocumentedDescriptionLoads(t *testing.T) {
+	got, err := load(t, documented(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e9, e12, tokens, money := 1e-9, 1e-12, int64(200000), 1.5
+	want := &target.Target{
+		Name: "heat", Language: target.C,
+		Files:     target.Files{Editable: []string{"heat.c"}, ReadOnly: []string{"main.c", "heat.h"}},
+		Build:     target.Build{Commands: []target.Command{{"cc", "-O2", "-fopenmp", "-o", "heat", "main.c", "heat.c", "-lm"}}, Timeout: target.Duration(2 * time.Minute)},
+		Inputs:    target.Inputs{Generate: target.Command{"./heat", "--make", "{size}", "--seed", "{seed}", "--to", "{input}"}, PerRun: 3, Sizes: []string{"512"}, Other: []string{"64", "100", "2000"}},
+		Run:       target.Run{Command: target.Command{"./heat", "{input}", "out.bin"}, Environment: map[string]string{"OMP_NUM_THREADS": "2"}, Timeout: target.Duration(time.Minute)},
+		Reference: &target.Reference{Command: target.Command{"./slow-but-sure", "{input}", "out.bin"}, Timeout: target.Duration(time.Minute)},
+		Outputs: []target.Output{{Stdout: true, Format: target.FormatBytes},
+			{File: "out.bin", Format: target.FormatFloat64, Tolerance: &target.Tolerance{Relative: &e9, Absolute: &e12}}},
+		Profile: &target.Profile{Command: target.Command{"ncu", "--set", "full", "-o", "{profile}", "./heat", "{input}"}, Import: "ncu-rep", Timeout: target.Duration(10 * time.Minute)},
+		Hot:     []target.Region{{File: "heat.c", Function: "step", Kernel: "step"}},
+		Measure: target.Measure{Metric: target.Time, Repeats: 15, Alpha: 0.05},
+		Budget:  target.Budget{Time: target.Duration(10 * time.Minute), Rounds: 8, Tokens: &tokens, Money: &money},
+		Sandbox: target.Sandbox{Memory: 2 << 30, CPUTime: target.Duration(2 * time.Minute), Processes: 64, Disk: 256 << 20, Print: 16 << 20, Read: []string{"/opt/rocm"}, Devices: []string{"/dev/nvidia0"}},
+		Path:    got.Path, Dir: filepath.Dir(got.Path),
+	}
+	sources := got.Sources()
+	if wantSources := []edit.Source{{Path: "heat.c", Text: heat, Editable: []edit.Range{{Start: 3, End: 7}}}, {Path: "main.c", Text: "int main(void) { return 0; }\n"},
+		{Path: "heat.h", Text: "void step(const double *, double *, int);\n"}}; !reflect.DeepEqual(sources, wantSources) {
+		t.Errorf("sources %+v", sources)
+	}
+	if k := got.Kernels(); !reflect.DeepEqual(k, []string{"step"}) {
+		t.Errorf("kernels %q", k)
+	}
+	// The texts of the sources are compared above.
+	v, w := reflect.ValueOf(*got), reflect.ValueOf(*want)
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Name; name != "sources" && !reflect.DeepEqual(v.Field(i).Interface(), w.Field(i).Interface()) {
+			t.Errorf("%s is\n%+v, want\n%+v", name, v.Field(i).Interface(), w.Field(i).Interface())
+		}
+	}
+}
+
+// least is the shortest description.
+const least = `name = "heat"
+language = "c"
+[sources]
+editable = ["heat.c"]
+[build]
+commands = [["cc", "-o", "heat", "heat.c"]]
+[run]
+command = ["./heat", "{seed}"]
+[[output]]
+stdout = true
+`
+
+func TestTheShortestDescriptionHasDefaults(t *testing.T) {
+	got, err := load(t, least)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Inputs.PerRun != target.DefaultInputs || got.Run.Timeout != target.DefaultRunTimeout || got.Measure.Metric != target.Time || got.Sandbox.Memory != target.DefaultMemory ||
+		got.Budget.Tokens != nil || got.Budget.Money != nil || got.Profile != nil || got.Reference != nil {
+		t.Errorf("%+v", got)
+	}
+	if s := got.Sources()[0]; !reflect.DeepEqual(s.Editable, []edit.Range{{Start: 1, End: 9}}) {
+		t.Errorf("without a hot region, lines %v are editable; the file has 9", s.Editable)
+	}
+}
+
+func TestFaultsAreNamedWithTheirLine(t *testing.T) {
+	replace := func(was, is string) string {
+		if !strings.Contains(least, was) {
+			t.Fatalf("%q is not in the description", was)
+		}
+		return strings.Replace(least, was, is, 1)
+	}
+	seed, out := `command = ["./heat", "{seed}"]`, "stdout = true"
+	for _, tt := range []struct{ name, text, at, says string }{
+		{"an unknown key", replace(seed, seed+"\ntimeuot = \"1m\""), "target.toml:9: run.timeuot", "here are command, environment, timeout, stdin"},
+		{"an unknown table", least + "[limits]\nx = 1\n", "target.toml:11: limits", "here are name, language"},
+		{"an unknown key in a second table", least + "[[output]]\nfile = \"a\"\nfromat = \"text\"\n", "target.toml:13: output[1].fromat", "here are stdout, file, format, tolerance"},
+		{"an unknown key in an inline table", least + "[[output]]\nfile = \"a\"\nformat = \"text\"\ntolerance = { relative = 0.1, abs = 1 }\n", "target.toml:14: output.tolerance.abs", "relative, absolute, scaled, ulp"},
+		{"a key in capitals", replace("language", "Language"), "target.toml:2: Language", "no such key"},
+		{"no TOML", replace("language = \"c\"", "language = c"), "target.toml:2: language", "expected value"},
+		{"a key twice", replace(out, out+"\nstdout = false"), "target.toml:11: output.stdout", "already"},
+		{"a wrong type", replace(out, "stdout = 1"), "target.toml:10: output.stdout", "found integer, expected boolean"},
+		{"a line of a shell", replace(seed, `command = "./heat {seed}"`), "target.toml:8: run.command", `["sh", "-c", "..."]`},
+		{"a number among arguments", replace(seed, `command = ["./heat", 3]`), "target.toml:8: run.command", "quotes"},
+		{"a time without a unit", replace(seed, seed+"\ntimeout = 60"), "target.toml:9: run.timeout", `"90s"`},
+		{"a negative time", replace(seed, seed+"\ntimeout = \"-1s\""), "target.toml:9: run.timeout", "above 0"},
+		{"a size without a unit", least + "[sandbox]\nmemory = \"2 GB of it\"\n", "target.toml:12: sandbox.memory", "512MiB"},
+		{"no name", replace(`name = "heat"`, ""), "target.toml: name", "give the target a name"},
+		{"a name that is a path", replace(`name = "heat"`, `name = "../heat"`), "target.toml:1: name", "letters"},
+		{"no such language", replace(`"c"`, `"fortran"`), "target.toml:2: language", "opencl"},
+		{"no source", replace(`["heat.c"]`, "[]"), "target.toml:4: sources.editable", "at least one"},
+		{"a missing file", replace(`["heat.c"]`, `["heat.c", "gone.c"]`), "target.toml:4: sources.editable", "gone.c"},
+		{"a file above", replace(`["heat.c"]`, `["heat.c", "../heat.c"]`), "target.toml:4: sources.editable", `".."`},
+		{"an absolute file", replace(`["heat.c"]`, `["heat.c", "/etc/hostname"]`), "target.toml:4: sources.editable", "absolute"},
+		{"a symbolic link", replace(`["heat.c"]`, `["heat.c", "link.c"]`), "target.toml:4: sources.editable", "symbolic link"},
+		{"a binary file", replace(`["heat.c"]`, `["heat.c", "zero.c"]`), "target.toml:4: sources.editable", "NUL"},
+		{"a long spelling", replace(`["heat.c"]`, `["./heat.c"]`), "target.toml:4: sources.editable", `write it as "heat.c"`},
+		{"a file twice", replace(`["heat.c"]`, "[\"heat.c\"]\nread_only = [\"heat.c\"]"), "target.toml:5: sources.read_only", "twice"},
+		{"no command to build", replace(`[["cc", "-o", "heat", "heat.c"]]`, "[]"), "target.toml:6: build.commands", "at least one"},
+		{"a command without a program", replace(`[["cc", "-o", "heat", "heat.c"]]`, "[[]]"), "target.toml:6: build.commands", "no program"},
+		{"a seed in the build", replace(`"heat.c"]]`, `"heat.c", "{seed}"]]`), "target.toml:6: build.commands", "none is allowed"},
+		{"a misspelt placeholder", replace("{seed}", "{sede}"), "target.toml:8: run.command", "{sede} is no placeholder"},
+		{"nothing varies", replace(`, "{seed}"`, ""), "target.toml:8: run.command", "no input varies"},
+		{"fixed and not", least + "[inputs]\nfixed = true\n", "target.toml:12: inputs.fixed", "contradicts"},
+		{"fixed, several", replace(`, "{seed}"`, "") + "[inputs]\nfixed = true\nper_run = 2\n", "target.toml:13: inputs.per_run", "contradicts"},
+		{"a generator without a seed", least + "[inputs]\ngenerate = [\"gen\", \"{input}\"]\n", "target.toml:12: inputs.generate", "no {seed}"},
+		{"an input that nobody reads", least + "[inputs]\ngenerate = [\"gen\", \"{seed}\"]\n", "target.toml:8: run.command", "does not reach it"},
+		{"an input that nobody makes", replace("{seed}", "{seed} {input}"), "target.toml:8: run.command", "nothing makes one"},
+		{"a size that nobody gives", replace("{seed}", "{seed} {size}"), "target.toml: inputs.sizes", "at least one"},
+		{"sizes that nobody takes", least + "[inputs]\nsizes = [\"1\"]\n", "target.toml:11: inputs", "no command has {size}"},
+		{"no output", strings.Split(least, "[[output]]")[0], "target.toml: output", "any program would be right"},
+		{"two kinds of output", replace(out, out+"\nfile = \"x\""), "target.toml:9: output[0]", "either"},
+		{"an output above", replace(out, `file = "../x"`), "target.toml:10: output[0].file", "below"},
+		{"a source as output", replace(out, `file = "heat.c"`), "target.toml:10: output[0].file", "is a source"},
+		{"an output twice", least + "[[output]]\nstdout = true\n", "target.toml:11: output[1]", "twice"},
+		{"no such format", replace(out, out+"\nformat = \"f64\""), "target.toml:11: output[0].format", "float64"},
+		{"a tolerance of bytes", replace(out, out+"\ntolerance = { relative = 0.1 }"), "target.toml:11: output[0].tolerance", "bytes have no tolerance"},
+		{"two kinds of tolerance", replace(out, out+"\nformat = \"text\"\ntolerance = { relative = 0.1, scaled = 0.1 }"), "target.toml:12: output[0].tolerance", "alone"},
+		{"a tolerance of nothing", replace(out, out+"\nformat = \"text\"\ntolerance = { relative = 0.0 }"), "target.toml:12: output[0].tolerance", "above 0"},
+		{"ULPs of text", replace(out, out+"\nformat = \"text\"\ntolerance = { ulp = 4 }"), "target.toml:12: output[0].tolerance", "contradicts text"},
+		{"a profile that is nowhere", least + "[profile]\ncommand = [\"perf\"]\n", "target.toml:12: profile.command", "{profile}"},
+		{"a profile that is twice", least + "[profile]\ncommand = [\"perf\", \"{profile}\"]\nfile = \"p\"\n", "target.toml:13: profile.file", "contradicts"},
+		{"a collector and a command", least + "[profile]\ncollector = \"valgrind\"\nimport = \"callgrind\"\n", "target.toml:12: profile.collector", "contradicts"},
+		{"a region of no source", least + "[[hot]]\nfile = \"main.c\"\nlines = [1, 1]\n", "target.toml:12: hot[0].file", "sources.editable"},
+		{"a region of nothing", least + "[[hot]]\nfile = \"heat.c\"\n", "target.toml:11: hot[0]", "either function or lines"},
+		{"a function that is not there", least + "[[hot]]\nfile = \"heat.c\"\nfunction = \"stop\"\n", "target.toml:13: hot[0].function", "it has step, twice"},
+		{"lines that are not there", least + "[[hot]]\nfile = \"heat.c\"\nlines = [3, 99]\n", "target.toml:13: hot[0].lines", "within 1 to 9"},
+		{"regions that overlap", least + "[[hot]]\nfile = \"heat.c\"\nlines = [3, 7]\n[[hot]]\nfile = \"heat.c\"\nlines = [7, 8]\n", "target.toml:14: hot[1]", "overlap"},
+		{"no such metric", least + "[measure]\nmetric = \"speed\"\n", "target.toml:12: measure.metric", "energy"},
+		{"too few repeats", least + "[measure]\nrepeats = 3\n", "target.toml:12: measure.repeats", "4 to"},
+		{"no alpha", least + "[measure]\nalpha = 1.0\n", "target.toml:12: measure.alpha", "probability"},
+		{"no tokens", least + "[budget]\ntokens = 0\n", "target.toml:12: budget.tokens", "no limit"},
+		{"no rounds", least + "[budget]\nrounds = 0\n", "target.toml:12: budget.rounds", "no limit"},
+		{"owed money", least + "[budget]\nmoney = -1.0\n", "target.toml:12: budget.money", "0 or more"},
+		{"all folders", least + "[sandbox]\nread = [\"/\"]\n", "target.toml:12: sandbox.read", "below /"},
+		{"a relative folder", least + "[sandbox]\nread = [\"opt\"]\n", "target.toml:12: sandbox.read", "absolute"},
+		{"no device", least + "[sandbox]\ndevices = [\"/etc/passwd\"]\n", "target.toml:12: sandbox.devices", "/dev/"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := load(t, tt.text)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if e := (*target.Error)(nil); !errors.As(err, &e) {
+				t.Errorf("%T is no *target.Error", err)
+			}
+			for l := range strings.SplitSeq(err.Error(), "\n") {
+				if strings.Contains(l, tt.at+":") && strings.Contains(l, tt.says) {
+					return
+				}
+			}
+			t.Errorf("%v\nwant %s: %s", err, tt.at, tt.says)
+		})
+	}
+}
+
+func TestAllFaultsComeAtOnceByLine(t *testing.T) {
+	_, err := load(t, "name = \"-\"\nlanguage = \"c\"\nx = '''\n[y]\n''' # z = 1\n[run]\ncommand = [ # with a comment\n  \"a\",\n]\nz = 1\n[build]\ncommands = [[\"cc\"]]\n[sources]\neditable = [\"heat.c\"]\n")
+	var got []string
+	for l := range strings.SplitSeq(err.Error(), "\n") {
+		got = append(got, strings.Join(strings.SplitN(l[strings.LastIndex(l, "target.toml"):], ":", 4)[:3], ":"))
+	}
+	want := "target.toml: output: nothing is compared, so that any program would be right|target.toml:1: name|target.toml:3: x|target.toml:7: run.command|target.toml:10: run.z"
+	if g := strings.Join(got, "|"); !strings.HasPrefix(g, "target.toml: output") || g[strings.Index(g, "|"):] != want[strings.Index(want, "|"):] {
+		t.Errorf("got  %s\nwant %s\n%v", g, want, err)
+	}
+}
+
+func TestCommandsAreExpanded(t *testing.T) {
+	c := target.Command{"awk", "{{print}}", "{seed}/{size}.bin", "{Nothing here}"}
+	got, err := c.Expand(map[target.Placeholder]string{target.Seed: "7", target.Size: "64"})
+	if err != nil || !reflect.DeepEqual(got, target.Command{"awk", "{print}", "7/64.bin", "{Nothing here}"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := c.Expand(map[target.Placeholder]string{target.Seed: "7"}); err == nil || !strings.Contains(err.Error(), "{size} has no value") {
+		t.Errorf("%v", err)
+	}
+	if s := (target.Command{"sh", "-c", "echo 'a'", ""}).String(); s != `sh -c 'echo '\''a'\''' ''` {
+		t.Error(s)
+	}
+}
+
+func TestTolerances(t *testing.T) {
+	f := func(v float64) *float64 { return &v }
+	four := int64(4)
+	next := math.Nextafter(1, 2)
+	for _, tt := range []struct {
+		o                target.Output
+		want, got, scale float64
+		ok               bool
+	}{
+		{target.Output{}, 1, 1, 1, true},
+		{target.Output{}, 1, next, 1, false},
+		{target.Output{}, 0, math.Copysign(0, -1), 1, false}, // not the same bits
+		{target.Output{}, math.NaN(), math.NaN(), 1, true},
+		{target.Output{Tolerance: &target.Tolerance{Relative: f(0.1)}}, 10, 11, 1, true},
+		{target.Output{Tolerance: &target.Tolerance{Relative: f(0.1)}}, 10, 11.1, 100, false},
+		{target.Output{Tolerance: &target.Tolerance{Relative: f(0.1)}}, 0, 1e-300, 1, false},
+		{target.Output{Tolerance: &target.Tolerance{Relative: f(0.1), Absolute: f(0.5)}}, 10, 11.4, 1, true},
+		{target.Output{Tolerance: &target.Tolerance{Absolute: f(0.5)}}, 10, 10.6, 1, false},
+		{target.Output{Tolerance: &target.Tolerance{Scaled: f(0.01)}}, 0, 0.9, 100, true},
+		{target.Output{Tolerance: &target.Tolerance{Scaled: f(0.01)}}, 0, 1.1, 100, false},
+		{target.Output{Tolerance: &target.Tolerance{Absolute: f(1)}}, math.Inf(1), math.Inf(1), 1, true},
+		{target.Output{Tolerance: &target.Tolerance{Absolute: f(1)}}, math.Inf(1), 1e308, 1, false},
+		{target.Output{Tolerance: &target.Tolerance{Absolute: f(1)}}, 1, math.NaN(), 1, false},
+		{target.Output{Tolerance: &target.Tolerance{ULP: &four}, Format: target.FormatFloat64}, 1, 1 + 4*0x1p-52, 1, true},
+		{target.Output{Tolerance: &target.Tolerance{ULP: &four}, Format: target.FormatFloat64}, 1, 1 + 5*0x1p-52, 1, false},
+		{target.Output{Tolerance: &target.Tolerance{ULP: &four}, Format: target.FormatFloat32}, 1, 1 + 4*0x1p-23, 1, true},
+		{target.Output{Tolerance: &target.Tolerance{ULP: &four}, Format: target.FormatFloat32}, 1, 1 + 5*0x1p-23, 1, false},
+		{target.Output{Tolerance: &target.Tolerance{ULP: &four}, Format: target.FormatFloat64}, 2 * math.SmallestNonzeroFloat64, -2 * math.SmallestNonzeroFloat64, 1, true}, // over zero
+		{target.Output{Tolerance: &target.Tolerance{ULP: &four}, Format: target.FormatFloat64}, 3 * math.SmallestNonzeroFloat64, -2 * math.SmallestNonzeroFloat64, 1, false},
+	} {
+		if got := tt.o.Accepts(tt.want, tt.got, tt.scale); got != tt.ok {
+			t.Errorf("%+v accepts %g for %g: %v", tt.o, tt.got, tt.want, got)
+		}
+	}
+	if n := target.ULPs(-math.MaxFloat64, math.MaxFloat64); n != 2*math.Float64bits(math.MaxFloat64) {
+		t.Errorf("%d steps between the largest numbers", n)
+	}
+	if n := target.ULPs32(-math.MaxFloat32, math.MaxFloat32); n != 2*uint64(math.Float32bits(math.MaxFloat32)) {
+		t.Errorf("%d steps between the largest float32", n)
+	}
+}
+
+// A description of any content is loaded or refused, without a panic.
+func FuzzLoad(f *testing.F) {
+	f.Add(least)
+	f.Add(least + "[[hot]]\nfile = \"heat.c\"\nlines = [3, 7]\n[profile]\ncollector = \"x\"\n[inputs]\nsizes = ['''\n''', \"\\\n\"]\n")
+	f.Add("a.b = {c = [1, {d = 2}]}\n[[e.f]]\n[e.f.g]\nh = \"\"\"x\\\"\"\"\"\n")
+	dir := f.TempDir()
+	path := filepath.Join(dir, "target.toml")
+	if err := os.WriteFile(filepath.Join(dir, "heat.c"), []byte(heat), 0o644); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := target.Load(path)
+		if (got == nil) == (err == nil) {
+			t.Fatalf("%v, %v", got, err)
+		}
+		last := strings.Count(text, "\n") + 1
+		if e := (*target.Error)(nil); errors.As(err, &e) && (e.Line < 0 || e.Line > last || e.What == "") {
+			t.Fatalf("%+v in a text of %d lines", e, last)
+		}
+	})
+}
