@@ -54,6 +54,8 @@ type Learner struct {
 	// (Koenker and Bassett's pinball loss), which make the interval wider where
 	// the target spreads more (predict.Spread). Low < High, as 0.1 and 0.9.
 	Quantiles [2]float64
+	// Loss is what the trees make small, Squared by default.
+	Loss Loss
 	// Monotone constrains features by name: +1 where the prediction must not
 	// fall when the feature grows, -1 where it must not rise. Of rows without the
 	// value it says nothing.
@@ -93,6 +95,12 @@ func (l Learner) withDefaults(rows int) (Learner, error) {
 		return l, fmt.Errorf("learning rate %g, L2 %g, rows per leaf %g: want a rate above 0 and up to 1, no negative L2, and positive rows", l.Rate, l.L2, l.MinRows)
 	case !part(l.Groups) || !part(l.Features) || l.Held >= 1:
 		return l, fmt.Errorf("parts of groups %g, of features %g, held out %g: want parts above 0 and up to 1", l.Groups, l.Features, l.Held)
+	}
+	if l.Loss == "" {
+		l.Loss = Squared
+	}
+	if l.Loss != Squared && l.Loss != Relative {
+		return l, fmt.Errorf("the loss is %q, want %q or %q", l.Loss, Squared, Relative)
 	}
 	if q := l.Quantiles; q != [2]float64{} && !(0 < q[0] && q[0] < q[1] && q[1] < 1) {
 		return l, fmt.Errorf("quantiles %v: want two ascending numbers between 0 and 1", q)
@@ -170,6 +178,9 @@ func (l Learner) fit(ctx context.Context, e *predict.Examples, seed uint64) (*Mo
 		}
 	}
 	m.About.Detail = fmt.Sprintf("%s, of %d leaves at most, learning rate %g, %g rows per leaf at least, L2 %g", stopping, l.Leaves, l.Rate, l.MinRows, l.L2)
+	if l.Loss != Squared {
+		m.About.Detail += fmt.Sprintf("; %s loss", l.Loss)
+	}
 	if l.Depth > 0 {
 		m.About.Detail += fmt.Sprintf(", depth %d", l.Depth)
 	}

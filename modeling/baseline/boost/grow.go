@@ -69,7 +69,7 @@ func (g *grower) boost(ctx context.Context, held *predict.Examples, trees int) (
 	for r := range all {
 		all[r] = int32(r)
 	}
-	en := ensemble{Start: g.constant(all)}
+	en := ensemble{Start: g.start(all)}
 	for r := range g.f {
 		g.f[r] = en.Start
 	}
@@ -137,6 +137,9 @@ func (g *grower) sample(all []int32) []int32 {
 // constant is the best single value for rows' targets less what is predicted:
 // the weighted mean, or quantile.
 func (g *grower) constant(rows []int32) float64 {
+	if g.relative() {
+		return g.quantileOf(rows, 0.5, func(r int32) float64 { return g.weight[r] * overshoot(g.f[r]-g.y[r]) })
+	}
 	if g.quantile == 0 {
 		sum, total := 0.0, 0.0
 		for _, r := range rows {
@@ -145,11 +148,16 @@ func (g *grower) constant(rows []int32) float64 {
 		}
 		return sum / total
 	}
+	return g.quantileOf(rows, g.quantile, func(r int32) float64 { return g.weight[r] })
+}
+
+// quantileOf is the weighted quantile q of rows' targets less what is predicted.
+func (g *grower) quantileOf(rows []int32, q float64, weight func(r int32) float64) float64 {
 	type pair struct{ v, w float64 }
 	ps, total := make([]pair, len(rows)), 0.0
 	for i, r := range rows {
-		ps[i] = pair{g.y[r] - g.f[r], g.weight[r]}
-		total += g.weight[r]
+		ps[i] = pair{g.y[r] - g.f[r], weight(r)}
+		total += ps[i].w
 	}
 	slices.SortFunc(ps, func(a, b pair) int {
 		switch {
@@ -162,19 +170,21 @@ func (g *grower) constant(rows []int32) float64 {
 	})
 	mass := 0.0
 	for _, p := range ps {
-		if mass += p.w; mass >= g.quantile*total {
+		if mass += p.w; mass >= q*total {
 			return p.v
 		}
 	}
 	return ps[len(ps)-1].v
 }
 
-// loss is the mean squared or pinball loss.
+// loss is the mean squared, pinball or relative loss.
 func (g *grower) loss(e *predict.Examples, y, f []float64) float64 {
 	sum, total := 0.0, 0.0
 	for r := range y {
 		d, w := y[r]-f[r], e.Weight(r)
 		switch {
+		case g.relative():
+			sum += w * math.Abs(math.Expm1(-d))
 		case g.quantile == 0:
 			sum += w * d * d
 		case d > 0:
@@ -229,11 +239,14 @@ func (l *leaves) Pop() any {
 
 // tree grows one tree on rows and adds it to the predictions.
 func (g *grower) tree(rows []int32) tree {
-	if g.quantile == 0 {
+	switch {
+	case g.relative():
+		g.relativeGradient(rows)
+	case g.quantile == 0:
 		for _, r := range rows {
 			g.grad[r] = g.weight[r] * (g.f[r] - g.y[r])
 		}
-	} else {
+	default:
 		for _, r := range rows {
 			if g.y[r] > g.f[r] {
 				g.grad[r] = -g.weight[r] * g.quantile
@@ -296,7 +309,7 @@ func (g *grower) tree(rows []int32) tree {
 // leafValue is what minimises the loss in a leaf, within its bounds.
 func (g *grower) leafValue(l *leaf) float64 {
 	v := g.newton(l.total)
-	if g.quantile > 0 {
+	if g.quantile > 0 || g.relative() {
 		v = g.constant(l.rows) * l.total.h / (l.total.h + g.L2)
 	}
 	return math.Max(l.lo, math.Min(l.hi, v))
