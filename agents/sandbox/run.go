@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -125,11 +126,19 @@ func (b *Box) confined(ctx context.Context, c Command) (Outcome, error) {
 		return o, err
 	}
 	if c.Keep != "" {
-		if err := keep(s.work, o.Files, c.Keep); err != nil {
+		if err := keep(s.work, c.kept(o.Files), c.Keep); err != nil {
 			return o, fmt.Errorf("copying what %s left to %s: %w", c.Argv[0], c.Keep, err)
 		}
 	}
 	return o, nil
+}
+
+// kept are the files that the caller wants of those that are there.
+func (c Command) kept(all []File) []File {
+	if c.KeepOnly == nil {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(f File) bool { return !slices.Contains(c.KeepOnly, f.Path) })
 }
 
 // guess looks in the messages of a command that failed for memory that it did

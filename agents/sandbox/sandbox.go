@@ -49,11 +49,13 @@ const (
 const Work = "/work"
 
 // Copy puts a file or a folder of this machine into the work folder, before
-// the command begins. Symbolic links stay what they are; what is neither file
-// nor folder nor link is left out.
+// the command begins. Files keep their times, which make looks at. Symbolic
+// links stay what they are; what is neither file nor folder nor link is left
+// out. A later Copy replaces files of an earlier one.
 type Copy struct {
-	From string // on this machine
-	To   string // relative to the work folder; "" is the work folder itself
+	From string   // on this machine
+	To   string   // relative to the work folder; "" is the work folder itself
+	Skip []string // names of files and folders that are left out, patterns as of path.Match
 }
 
 // Mount shows a file or folder of this machine in the sandbox, read-only. User
@@ -88,7 +90,8 @@ type Command struct {
 	Stdin    []byte
 	Put      []Copy
 	ReadOnly []Mount
-	Keep     string // folder of this machine into which the work folder is copied afterwards; "" copies nothing
+	Keep     string   // folder of this machine into which the work folder is copied afterwards; "" copies nothing
+	KeepOnly []string // the files to copy, as paths in the work folder; nil copies all
 	Limits   Limits
 	GPU      bool // the nodes of NVIDIA's and AMD's devices are there, with the permissions that they have
 	Watch    *Watch

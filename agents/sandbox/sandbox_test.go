@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,8 +19,27 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.ServeIfAsked()
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "sandbox-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	programs = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
+
+var programs string // what is compiled for the tests
+
+var compiled = sync.OnceValues(func() (string, error) {
+	program := filepath.Join(programs, "hostile")
+	out, err := exec.Command("gcc", "-O1", "-o", program, "testdata/hostile.c").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("gcc is needed (Debian: apt-get install gcc) to compile testdata/hostile.c: %w\n%s", err, out)
+	}
+	return program, nil
+})
 
 // open opens a way, and fails where it does not work: these tests are what
 // stands between this machine and code that nobody has read.
@@ -41,10 +61,9 @@ func hostile(t *testing.T) string {
 	if ready := os.Getenv("ROOFLAB_TEST_HOSTILE"); ready != "" {
 		return ready
 	}
-	program := filepath.Join(t.TempDir(), "hostile")
-	out, err := exec.Command("gcc", "-O1", "-o", program, "testdata/hostile.c").CombinedOutput()
+	program, err := compiled()
 	if err != nil {
-		t.Fatalf("gcc is needed (Debian: apt-get install gcc) to compile testdata/hostile.c: %v\n%s", err, out)
+		t.Fatal(err)
 	}
 	return program
 }
@@ -357,6 +376,37 @@ func TestFoldersAreShownReadOnly(t *testing.T) {
 	show("/work/inputs")(&c)
 	if _, err := open(t).Run(t.Context(), c); err == nil {
 		t.Error("a mount in the work folder is accepted")
+	}
+}
+
+func TestCopiesKeepTimesAndLeaveOut(t *testing.T) {
+	from, more, kept := t.TempDir(), t.TempDir(), t.TempDir()
+	old := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, name := range []string{"a.c", "b.o", ".git/config", "sub/c.c"} {
+		path := filepath.Join(from, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(name), 0o644), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(more, "a.c"), []byte("new"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := run(t, func(c *sandbox.Command) {
+		c.Put = []sandbox.Copy{{From: from, Skip: []string{".git", "*.o"}}, {From: more}}
+		c.Argv = []string{"sh", "-c", "cat a.c; date -u -r sub/c.c +%Y-%m-%d"}
+		c.Keep, c.KeepOnly = kept, []string{"sub/c.c"}
+	})
+	if got := string(o.Stdout); got != "new2020-01-02\n" {
+		t.Errorf("%q", got)
+	}
+	if len(o.Files) != 2 {
+		t.Errorf("files %v", o.Files)
+	}
+	if _, err := os.Stat(filepath.Join(kept, "a.c")); err == nil {
+		t.Error("a.c was copied out and not asked for")
+	}
+	if data, err := os.ReadFile(filepath.Join(kept, "sub/c.c")); err != nil || string(data) != "sub/c.c" {
+		t.Errorf("%q, %v", data, err)
 	}
 }
 

@@ -26,20 +26,20 @@ func put(work *os.Root, copies []Copy, own owner) error {
 		if !filepath.IsLocal(to) {
 			return fmt.Errorf("copying %s into the sandbox: %q is not inside of its work folder", c.From, c.To)
 		}
-		if err := putOne(work, c.From, to, own); err != nil {
+		if err := putOne(work, c, to, own); err != nil {
 			return fmt.Errorf("copying %s into the sandbox: %w", c.From, err)
 		}
 	}
 	return nil
 }
 
-func putOne(work *os.Root, from, to string, own owner) error {
+func putOne(work *os.Root, c Copy, to string, own owner) error {
 	if dir := filepath.Dir(to); dir != "." {
 		if err := makeDirs(work, dir, own); err != nil {
 			return err
 		}
 	}
-	from, err := filepath.EvalSymlinks(from) // only what is inside stays a link
+	from, err := filepath.EvalSymlinks(c.From) // only what is inside stays a link
 	if err != nil {
 		return err
 	}
@@ -50,6 +50,17 @@ func putOne(work *os.Root, from, to string, own owner) error {
 		rel, err := filepath.Rel(from, path)
 		if err != nil {
 			return err
+		}
+		for _, pattern := range c.Skip {
+			skip, err := filepath.Match(pattern, d.Name())
+			switch {
+			case err != nil:
+				return fmt.Errorf("leaving out %q: %w", pattern, err)
+			case skip && rel != "." && d.IsDir():
+				return fs.SkipDir
+			case skip && rel != ".":
+				return nil
+			}
 		}
 		name := filepath.Join(to, rel)
 		info, err := d.Info()
@@ -77,7 +88,10 @@ func putOne(work *os.Root, from, to string, own owner) error {
 				return err
 			}
 			defer in.Close()
-			return write(work, name, in, info.Mode().Perm()|0o600, own)
+			if err := write(work, name, in, info.Mode().Perm()|0o600, own); err != nil {
+				return err
+			}
+			return work.Chtimes(name, info.ModTime(), info.ModTime())
 		}
 		return nil
 	})

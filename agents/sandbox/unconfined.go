@@ -78,7 +78,7 @@ func unconfined(ctx context.Context, c Command) (Outcome, error) {
 		return o, err
 	}
 	if c.Keep != "" {
-		return o, keep(work, o.Files, c.Keep)
+		return o, keep(work, c.kept(o.Files), c.Keep)
 	}
 	return o, nil
 }
