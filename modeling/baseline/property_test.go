@@ -24,7 +24,7 @@ var learners = map[string]predict.Learner{
 	"roofline": analytical.Learner{Mode: analytical.Fitted, Limits: []analytical.Limit{
 		{Name: "FP32", Work: "flop"}, {Name: "DRAM", Work: "bytes"}}},
 	"corrected": baseline.Correction{Base: baseline.RidgeLearner{}, Learner: boost.Learner{Trees: 40}},
-	"stacked": baseline.Correction{Base: boost.Learner{Trees: 20, Held: -1}, Folds: 3, Shown: "log of base",
+	"stacked": baseline.Correction{Base: baseline.RidgeLearner{}, Folds: 3, Shown: "log of base",
 		Learner: boost.Learner{Trees: 20, Held: -1, Loss: boost.Relative}},
 }
 

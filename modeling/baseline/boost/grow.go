@@ -170,7 +170,7 @@ func (g *grower) quantileOf(rows []int32, q float64, weight func(r int32) float6
 	})
 	mass := 0.0
 	for _, p := range ps {
-		if mass += p.w; mass >= q*total {
+		if mass += p.w; mass >= q*total*(1-1e-9) { // halves are halves in spite of rounding
 			return p.v
 		}
 	}

@@ -28,13 +28,20 @@ const steepest = 3
 // overshoot is exp(d), the slope of the relative loss, bounded.
 func overshoot(d float64) float64 { return math.Exp(math.Min(d, steepest)) }
 
+// equal is a difference of logarithms that is rounding: an ensemble begins at
+// the target of a row, and there no direction is better.
+const equal = 1e-9
+
 // relativeGradient is that of |exp(f-y) - 1| in f. In a leaf, where v is added
 // to all f, it is exp(v) times the sum of sign(f+v-y) exp(f-y): the best v is the
 // median of y-f with weights exp(f-y), which constant finds.
 func (g *grower) relativeGradient(rows []int32) {
 	for _, r := range rows {
 		d := g.f[r] - g.y[r]
-		g.grad[r] = g.weight[r] * math.Copysign(overshoot(d), d)
+		g.grad[r] = 0
+		if math.Abs(d) > equal {
+			g.grad[r] = g.weight[r] * math.Copysign(overshoot(d), d)
+		}
 	}
 }
 
