@@ -1,0 +1,1 @@
+double sum(const double *x, int n);
