@@ -106,7 +106,7 @@ func put(out *collectors.Output, records ...datasets.Record) error {
 }
 
 var gpuflopbenchSources = collectors.Format{
-	Name: "gpuflopbench-sources", Version: 1,
+	Name: "gpuflopbench-sources", Version: 2,
 	About: "gpuFLOPBench: sources of CUDA kernels by program and file (JSON)",
 	Detect: func(h collectors.Head) collectors.Confidence {
 		if b := bytes.TrimLeft(h.Bytes, " \t\r\n"); len(b) > 0 && b[0] == '{' && sourcesStart.Match(b) {
@@ -191,14 +191,16 @@ func parseGPUFLOPBenchSources(ctx context.Context, in *collectors.Input, out *co
 	return nil
 }
 
-// function returns the name of the function that a source defines, and whether
-// it is a kernel.
+// function returns the name of the function that a source is of, and whether it
+// is a kernel. A kernel's source begins with the macros and device functions
+// that it needs.
 func function(src string) (name, kind string) {
 	kind = datasets.KindFunction
-	head, _, _ := strings.Cut(launchBounds.ReplaceAllString(src, " "), "{")
-	if strings.Contains(head, "__global__") {
-		kind = datasets.KindKernel
+	head := launchBounds.ReplaceAllString(src, " ")
+	if _, after, ok := strings.Cut(head, "__global__"); ok {
+		head, kind = after, datasets.KindKernel
 	}
+	head, _, _ = strings.Cut(head, "{")
 	if m := functionName.FindStringSubmatch(head); m != nil {
 		return m[1], kind
 	}

@@ -87,7 +87,16 @@ func TestGPUFLOPBench(t *testing.T) {
 		{"profiling-data.csv", "duration of row 100", func(r *records) any { return r.Launches[100].DurNs }, 3744, "the row's text"},
 		{"extracted_CUDA_kernels.json", "programs", kinds(datasets.KindRange), 420, "json.load, len"},
 		{"extracted_CUDA_kernels.json", "functions", func(r *records) any { return len(r.Codes) }, 1166, "json.load, sum of len of the lists"},
-		{"extracted_CUDA_kernels.json", "kernels", kinds(datasets.KindKernel), 695, `json.load, "__global__" before the first brace`},
+		{"extracted_CUDA_kernels.json", "kernels", kinds(datasets.KindKernel), 1166, `json.load, "__global__" in the text`},
+		{"extracted_CUDA_kernels.json", "kernels adam, behind a macro and two functions", func(r *records) any {
+			n := 0
+			for _, g := range r.Regions {
+				if g.Kind == datasets.KindKernel && g.Short == "adam" {
+					n++
+				}
+			}
+			return n
+		}, 1, "the file's text"},
 		{"extracted_CUDA_kernels.json", "characters of source", func(r *records) any {
 			n := 0
 			for _, c := range r.Codes {
