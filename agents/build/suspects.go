@@ -33,11 +33,11 @@ func Suspects(path string) ([]string, error) {
 	defer r.Close()
 	var magic [4]byte
 	if _, err := io.ReadFull(r, magic[:]); err != nil || string(magic[:]) != elf.ELFMAG {
-		return nil, nil //nolint:nilerr // a file of less than four bytes is no executable
+		return nil, nil // less than four bytes are no executable
 	}
 	f, err := elf.NewFile(r)
 	if err != nil {
-		return nil, nil //nolint:nilerr // made by a stranger's build: broken is as good as none
+		return nil, nil // made by a stranger: broken is as good as none
 	}
 	var found []string
 	for _, read := range []func() ([]elf.Symbol, error){f.Symbols, f.DynamicSymbols} {
