@@ -80,8 +80,8 @@ $(VENV)/.ready: internal/lab/constraints.txt .ci/requirements-test.txt
 	  -c internal/lab/constraints.txt -r .ci/requirements-test.txt
 	touch $@
 
-$(VENV)/pjrt/.ready: modeling/backend/pjrt/pjrt.go | $(VENV)/.ready build
-	bin/rooflab xla install --python $(VENV)/bin/python --dir $(VENV)/pjrt
+$(VENV)/pjrt/.ready: modeling/backend/pjrt/pins.go | $(VENV)/.ready build
+	bin/rooflab xla install --dir $(VENV)/pjrt
 	touch $@
 
 # Without these nothing builds; `bin/rooflab doctor` looks at the rest.

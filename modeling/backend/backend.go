@@ -14,6 +14,7 @@
 package backend
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -42,9 +43,34 @@ type Engine struct {
 	Open func(config string) (compute.Backend, error)
 	// NeedsPlugin says that config must begin with the path of a PJRT plugin.
 	NeedsPlugin bool
-	// Version says which version of an interface an opened plugin speaks; nil
-	// where that is no question.
-	Version func(plugin string) string
+	// Probe looks at a plugin without risk for this process, which a plugin that
+	// is damaged or foreign can end; nil where there are no plugins.
+	Probe func(ctx context.Context, plugin string) (Facts, error)
+}
+
+// Facts are what a plugin says of itself when it is tried.
+type Facts struct {
+	Platform string   `json:"platform"` // "cpu", "cuda"
+	Version  string   `json:"version"`  // of the platform, as the plugin has it; may have several lines
+	APIMajor int      `json:"api_major"`
+	APIMinor int      `json:"api_minor"`
+	Program  string   `json:"program"` // C API that this program was compiled with, "0.104"
+	Devices  []string `json:"devices"`
+}
+
+// API is the plugin's version of the PJRT C API, "0.115".
+func (f Facts) API() string { return fmt.Sprintf("%d.%d", f.APIMajor, f.APIMinor) }
+
+// Probe tries a plugin: it is loaded, asked what it is, and computes something,
+// in another process, so that it cannot end this one.
+func Probe(ctx context.Context, plugin string) (Facts, error) {
+	mu.Lock()
+	e, ok := engines["xla"]
+	mu.Unlock()
+	if !ok || e.Probe == nil {
+		return Facts{}, errors.New("this program has no XLA engine linked")
+	}
+	return e.Probe(ctx, plugin)
 }
 
 var (
@@ -92,14 +118,19 @@ func Default() (*Choice, error) {
 		var failures []error
 		for _, p := range found {
 			c, err := Open("xla:" + p)
-			if err == nil {
+			if err == nil && failures == nil {
 				return c, nil
+			}
+			if err == nil {
+				second := *c
+				second.Notice = "models run on " + p + ", since a better plugin failed: " + errors.Join(failures...).Error()
+				return &second, nil
 			}
 			failures = append(failures, err)
 		}
 		if len(found) == 0 {
-			notice = "models run on GoMLX's Go backend, which is slower than XLA: no PJRT plugin in " +
-				strings.Join(SearchPath(), ", ") + "; `rooflab xla install` gets one"
+			notice = "models run on GoMLX's Go backend, which is slower than XLA: no PJRT plugin in " + Searched() +
+				"; `rooflab xla install` gets one"
 		} else {
 			notice = "models run on GoMLX's Go backend, which is slower than XLA: " + errors.Join(failures...).Error()
 		}
@@ -143,15 +174,17 @@ func Open(config string) (*Choice, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the %s backend (%s): %w", name, rest, err)
 	}
-	if err := check(b); err != nil {
+	if err := Check(b); err != nil {
 		return nil, fmt.Errorf("checking the %s backend (%s): %w", name, rest, err)
 	}
 	c := &Choice{Backend: b, Engine: name, Plugin: plugin}
 	c.Why = "GoMLX's Go backend"
 	if plugin != "" {
 		c.Why = "XLA with the PJRT plugin " + plugin
-		if engine.Version != nil {
-			c.Why += " (" + engine.Version(plugin) + ")"
+		if engine.Probe != nil {
+			if f, err := engine.Probe(context.Background(), plugin); err == nil {
+				c.Why += " (PJRT C API " + f.API() + ")"
+			}
 		}
 	}
 	opened[key] = c

@@ -149,6 +149,50 @@ func TestATruncatedPluginIsRefusedBeforeItKillsTheProcess(t *testing.T) {
 	}
 }
 
+func TestASearchPathThatIsNonsenseIsSaidToBe(t *testing.T) {
+	bare(t)
+	file := filepath.Join(t.TempDir(), "pjrt_c_api_cpu_plugin.so")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/no/such/folder": "/no/such/folder (which is not there) (from PJRT_PLUGIN_LIBRARY_PATH, which replaces the usual folders)",
+		file:              file + " (which is a file: the variable wants its folder)",
+		"":                "PJRT_PLUGIN_LIBRARY_PATH is set and empty",
+		"[-":              "which is not there", // a malformed pattern
+	} {
+		t.Setenv("PJRT_PLUGIN_LIBRARY_PATH", path)
+		c, err := backend.Default()
+		if err != nil || c.Engine != "go" || !strings.Contains(c.Notice, want) {
+			t.Errorf("%q: %+v, %v", path, c, err)
+		}
+		if _, err := backend.Open("xla"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+}
+
+func TestAPluginThatFailsIsPassedOverWithANotice(t *testing.T) {
+	working := backend.Plugins()
+	if len(working) == 0 {
+		t.Fatal("no PJRT plugin found: `make test` gets one for its tests, `rooflab xla install` one for you")
+	}
+	broken := t.TempDir()
+	bad := filepath.Join(broken, "pjrt_c_api_cpu_plugin.so")
+	if err := os.WriteFile(bad, []byte("garbage"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOMLX_BACKEND", "")
+	t.Setenv("PJRT_PLUGIN_LIBRARY_PATH", broken+string(os.PathListSeparator)+filepath.Dir(working[0]))
+	c, err := backend.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Engine != "xla" || c.Plugin != working[0] || !strings.Contains(c.Notice, bad) {
+		t.Errorf("%+v", c)
+	}
+}
+
 // On a machine with a plugin (`rooflab xla install`), it is the default.
 func TestAPluginThatIsThereIsTaken(t *testing.T) {
 	plugins := backend.Plugins()

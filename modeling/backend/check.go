@@ -8,9 +8,9 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// check runs x*x + x for x = 3 through a backend: a plugin that loads but whose
+// Check runs x*x + x for x = 3 through a backend: a plugin that loads but whose
 // programs do not compile or come back wrong must not train a model.
-func check(b compute.Backend) (err error) {
+func Check(b compute.Backend) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("a small program panicked: %v", r)

@@ -27,12 +27,17 @@ func Dir() string {
 	return filepath.Join(base, "rooflab", "pjrt")
 }
 
+// pathVariable replaces the folders that are searched, as in GoMLX.
+const pathVariable = "PJRT_PLUGIN_LIBRARY_PATH"
+
 // SearchPath lists the directories that are searched for PJRT plugins, in
 // order: those of PJRT_PLUGIN_LIBRARY_PATH alone when it is set (the habit of
-// GoMLX), else Dir, ~/.local/lib/go-xla and /usr/local/lib/go-xla.
+// GoMLX), else Dir, ~/.local/lib/go-xla and /usr/local/lib/go-xla. CUDA's
+// plugin, which is installed together with its libraries, is searched in the
+// folder nvidia of each, too.
 func SearchPath() []string {
 	var dirs []string
-	if path, ok := os.LookupEnv("PJRT_PLUGIN_LIBRARY_PATH"); ok {
+	if path, ok := os.LookupEnv(pathVariable); ok {
 		for _, d := range filepath.SplitList(path) {
 			if d != "" {
 				dirs = append(dirs, d)
@@ -49,6 +54,28 @@ func SearchPath() []string {
 	return append(dirs, "/usr/local/lib/go-xla")
 }
 
+// Searched is SearchPath for a message: it says where the folders are from when
+// they are not the usual ones, and which of them are none.
+func Searched() string {
+	dirs := SearchPath()
+	_, set := os.LookupEnv(pathVariable)
+	if !set {
+		return strings.Join(dirs, ", ")
+	}
+	if len(dirs) == 0 {
+		return "no folder at all (" + pathVariable + " is set and empty, which replaces the usual ones)"
+	}
+	for i, d := range dirs {
+		switch info, err := os.Stat(d); {
+		case err != nil:
+			dirs[i] += " (which is not there)"
+		case !info.IsDir():
+			dirs[i] += " (which is a file: the variable wants its folder)"
+		}
+	}
+	return strings.Join(dirs, ", ") + " (from " + pathVariable + ", which replaces the usual folders)"
+}
+
 // Plugins lists the PJRT plugins found, as absolute paths, best first: CUDA
 // plugins where there is an NVIDIA device, then CPU plugins, then others, each
 // in the order of SearchPath. CUDA plugins without a device are left out.
@@ -59,7 +86,7 @@ func Plugins() []string {
 	}
 	var found []candidate
 	for _, dir := range SearchPath() {
-		for _, pattern := range []string{"pjrt_c_api_*_plugin", "pjrt-plugin-*", "pjrt_plugin_*"} {
+		for _, pattern := range []string{"pjrt_c_api_*_plugin", "nvidia/pjrt_c_api_*_plugin", "pjrt-plugin-*", "pjrt_plugin_*"} {
 			paths, err := filepath.Glob(filepath.Join(dir, pattern+libExt()))
 			if err != nil { // a directory with pattern characters in its name
 				continue
@@ -128,13 +155,15 @@ func withPlugin(config string) (plugin, full string, err error) {
 				what = fmt.Sprintf("PJRT plugin %q", name)
 			}
 			return "", "", fmt.Errorf("no %s in %s: `rooflab xla install` gets one, or give its path as xla:/path/to/plugin.so",
-				what, strings.Join(SearchPath(), ", "))
+				what, Searched())
 		}
 	}
-	if _, err := os.Stat(plugin); errors.Is(err, os.ErrNotExist) {
+	if info, err := os.Stat(plugin); errors.Is(err, os.ErrNotExist) {
 		return "", "", fmt.Errorf("PJRT plugin %s does not exist", plugin)
 	} else if err != nil {
 		return "", "", fmt.Errorf("looking at the PJRT plugin: %w", err)
+	} else if !info.Mode().IsRegular() {
+		return "", "", fmt.Errorf("PJRT plugin %s is no file", plugin)
 	}
 	full = plugin
 	if options != "" {

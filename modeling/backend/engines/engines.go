@@ -5,12 +5,11 @@
 package engines
 
 import (
-	"debug/elf"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"reflect"
-	"runtime"
 	"strconv"
 	"strings"
 
@@ -20,9 +19,12 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 
 	"github.com/rooflab/rooflab/modeling/backend"
+	"github.com/rooflab/rooflab/modeling/backend/engines/early"
 )
 
 func init() {
+	early.Over()
+	probing() // a process that was started to try a plugin ends here
 	// Without this, asking XLA for its default plugin downloads one from the
 	// network unasked, and panics where there is none. The variable is for
 	// processes that cells start.
@@ -31,7 +33,7 @@ func init() {
 		_ = os.Setenv(xla.NoAutoInstallEnv, "1")
 	}
 	backend.Register("go", backend.Engine{Open: openGo})
-	backend.Register("xla", backend.Engine{Open: loadXLA, NeedsPlugin: true, Version: version})
+	backend.Register("xla", backend.Engine{Open: loadXLA, NeedsPlugin: true, Probe: probe})
 	// compute.New, which GoMLX's own examples use, takes GoMLX's defaults: the
 	// Go backend that can hang. Give both names our settings.
 	compute.Register("go", openGo)
@@ -65,18 +67,20 @@ func openGo(config string) (compute.Backend, error) {
 		"use go:parallelism=-1 and report this", b)
 }
 
-// loadXLA opens the plugin that config begins with. A truncated library kills
-// the process that loads it (SIGBUS), so its size is checked first. The option
+// loadXLA opens the plugin that config begins with, after it has been tried in
+// another process: one that is damaged kills the process that loads it. The option
 // devices=N, which is ours, makes a CPU plugin offer N devices, to try data
 // parallel programs on.
 func loadXLA(config string) (compute.Backend, error) {
 	parts := strings.Split(config, ",")
-	if err := whole(parts[0]); err != nil {
+	facts, err := probe(context.Background(), parts[0])
+	if err != nil {
 		return nil, err
 	}
-	if err := speaks(parts[0]); err != nil {
+	if err := speaks(parts[0], facts.APIMajor, facts.APIMinor); err != nil {
 		return nil, err
 	}
+	preload(parts[0])
 	options := pjrt.NamedValuesMap{}
 	var rest []string
 	for _, p := range parts {
@@ -99,68 +103,6 @@ func loadXLA(config string) (compute.Backend, error) {
 		return nil, err // a nil *xla.Backend would be no nil compute.Backend
 	}
 	return b, nil
-}
-
-// The C API that go-xla is compiled against, and the oldest that is taken.
-// XLA keeps the API compatible within a major version and adds functions at its
-// end, so that a newer plugin has more than go-xla asks for; one that is much
-// older lacks some that go-xla calls without looking, which ends the process.
-const (
-	apiMajor    = 0
-	apiMinor    = 104 // PJRT_API_MINOR in go-xla 0.4.1's pjrt_c_api.h
-	apiMinorMin = 81  // of the oldest CPU plugin that is published as a wheel
-)
-
-// speaks checks that a plugin's C API is one that go-xla can call, before a
-// client is made of it.
-func speaks(plugin string) error {
-	p, err := pjrt.GetPlugin(plugin)
-	if err != nil {
-		return err
-	}
-	major, minor := p.Version()
-	if major != apiMajor || minor < apiMinorMin {
-		return fmt.Errorf("%s speaks PJRT C API %d.%d, and this program %d.%d (%d.%d and later will do): `rooflab xla install` gets one that fits",
-			plugin, major, minor, apiMajor, apiMinor, apiMajor, apiMinorMin)
-	}
-	return nil
-}
-
-// version is a plugin's C API, for the user.
-func version(plugin string) string {
-	p, err := pjrt.GetPlugin(plugin)
-	if err != nil {
-		return ""
-	}
-	major, minor := p.Version()
-	return fmt.Sprintf("PJRT C API %d.%d", major, minor)
-}
-
-// whole checks that an ELF library has all that its headers promise.
-func whole(library string) error {
-	info, err := os.Stat(library)
-	if err != nil {
-		return err
-	}
-	f, err := elf.Open(library)
-	var format *elf.FormatError
-	if errors.As(err, &format) {
-		if runtime.GOOS == "linux" {
-			return fmt.Errorf("%s is no ELF library, or a damaged one: %w", library, err)
-		}
-		return nil // another format, on another system
-	}
-	if err != nil {
-		return fmt.Errorf("%s is damaged: %w", library, err)
-	}
-	defer f.Close()
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_LOAD && p.Off+p.Filesz > uint64(info.Size()) {
-			return fmt.Errorf("%s is truncated: it has %d bytes, its headers want %d; `rooflab xla install` gets a whole one",
-				library, info.Size(), p.Off+p.Filesz)
-		}
-	}
-	return nil
 }
 
 // openXLA is xla.New with the plugin searched where rooflab searches.
