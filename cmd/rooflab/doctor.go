@@ -56,8 +56,21 @@ func selfDescription(ctx context.Context) doctor.Binary {
 		GoVersion:  runtime.Version(),
 		SQLDrivers: sql.Drivers(),
 		Engines:    backend.Engines(),
-		Plugins:    backend.Plugins(),
-		PluginPath: backend.SearchPath(),
+		PluginPath: backend.Searched(),
+	}
+	for _, path := range backend.Plugins() {
+		p := doctor.Plugin{Path: path}
+		if f, err := backend.Probe(ctx, path); err != nil {
+			p.Error = err.Error()
+		} else {
+			p.Platform, p.API, p.Program, p.Devices = f.Platform, f.API(), f.Program, f.Devices
+		}
+		b.Plugins = append(b.Plugins, p)
+	}
+	if c, err := backend.Default(); err != nil {
+		b.Models.Why = err.Error()
+	} else {
+		b.Models = doctor.Models{Engine: c.Engine, Plugin: c.Plugin, Why: c.Why, Notice: c.Notice}
 	}
 	b.SourceRoot, b.SourceErr = toolchain.SourceRoot()
 	if dir, err := toolchain.CacheDir(); err == nil {

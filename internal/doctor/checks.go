@@ -25,9 +25,12 @@ var Checks = []Check{
 	{"data", "DuckDB", "stores of measurements", false, duckDB},
 
 	{"models", "XLA plugin", "fast training; without it GoMLX's Go backend is used", false, xlaPlugin},
+	{"models", "XLA on a GPU", "training on NVIDIA cards", false, xlaOnGPU},
 	{"models", "Go backend", "training where there is no XLA plugin", false, goBackend},
+	{"models", "in use", "training models", false, modelBackend},
 
 	{"measuring", "NVIDIA driver", "GPU kernels on NVIDIA cards", false, nvidiaDriver},
+	{"measuring", "rooflab-nvml", "clocks, power and temperatures of NVIDIA cards", false, nvmlProgram},
 	{"measuring", "ncu", "counters of CUDA kernels", false,
 		command("ncu", "it comes with the CUDA toolkit or NVIDIA Nsight Compute", "--version")},
 	{"measuring", "nsys", "timelines of CUDA programs", false,
@@ -187,14 +190,6 @@ func duckDB(_ context.Context, m Machine) Finding {
 	return ok("linked in")
 }
 
-func xlaPlugin(_ context.Context, m Machine) Finding {
-	if len(m.Binary.Plugins) == 0 {
-		return missing("no PJRT plugin in "+strings.Join(m.Binary.PluginPath, ", "),
-			"`rooflab xla install` gets one for the CPU; for a GPU put pjrt_c_api_cuda_plugin.so there, or name its folder in PJRT_PLUGIN_LIBRARY_PATH")
-	}
-	return ok("%s", strings.Join(m.Binary.Plugins, ", "))
-}
-
 func goBackend(_ context.Context, m Machine) Finding {
 	if !slices.Contains(m.Binary.Engines, "go") {
 		return missing("not linked into this program", "build cmd/rooflab with its drivers.go: make build")
@@ -215,6 +210,15 @@ func nvidiaDriver(ctx context.Context, m Machine) Finding {
 		return ok("%s", first)
 	}
 	return missing("no NVIDIA driver loaded", "only for machines with an NVIDIA card: install NVIDIA's driver for it")
+}
+
+// nvmlProgram looks for the program that package nvml builds for its sensors.
+func nvmlProgram(_ context.Context, m Machine) Finding {
+	built := m.Glob(filepath.Join(m.Binary.CacheDir, "rooflab-nvml-*"))
+	if m.Binary.CacheDir == "" || len(built) == 0 {
+		return missing("not built yet", "it is built when it is first needed; `rooflab prepare` builds it now, for nodes without a compiler")
+	}
+	return ok("%s", built[len(built)-1])
 }
 
 func openCL(_ context.Context, m Machine) Finding {

@@ -24,6 +24,8 @@ type Finding struct {
 	Status string `json:"status"`        // OK, Missing or Broken
 	Found  string `json:"found"`         // version and place, or what is wrong
 	Fix    string `json:"fix,omitempty"` // how to get or mend it, unless OK
+	// Details are the parts of Found, for scripts, where it has parts.
+	Details any `json:"details,omitempty"`
 }
 
 // Check is one line of the table.

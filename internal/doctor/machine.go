@@ -39,13 +39,32 @@ type Binary struct {
 	CacheDir     string   // where sessions and builds keep their files
 	SQLDrivers   []string // as database/sql lists them
 	Engines      []string // model engines linked in
-	Plugins      []string // paths of PJRT plugins found
-	PluginPath   []string // folders where plugins are looked for
+	Plugins      []Plugin // PJRT plugins found, best first
+	PluginPath   string   // folders where plugins are looked for
+	Models       Models   // where models are trained
 	SpecDirs     []string // Jupyter data folders where the kernelspec may be
 	JupyterLab   string   // path and version of a jupyter-lab that works, or
 	NoJupyterLab string   // why there is none
 	Python       string   // path and version of a fitting Python, or
 	PythonErr    error    // why there is none
+}
+
+// Plugin is a PJRT plugin, with what it said when it was tried or why it failed.
+type Plugin struct {
+	Path     string   `json:"path"`
+	Platform string   `json:"platform,omitempty"`
+	API      string   `json:"api,omitempty"`     // its PJRT C API, "0.115"
+	Program  string   `json:"program,omitempty"` // the one that go-xla was compiled with
+	Devices  []string `json:"devices,omitempty"`
+	Error    string   `json:"error,omitempty"`
+}
+
+// Models is the backend that models are trained on.
+type Models struct {
+	Engine string `json:"engine"` // "xla", "go", "" for none
+	Plugin string `json:"plugin,omitempty"`
+	Why    string `json:"why"`
+	Notice string `json:"notice,omitempty"` // what would be better, and how to get it
 }
 
 // Real is the machine this program runs on.
