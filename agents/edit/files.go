@@ -106,3 +106,13 @@ func regular(root *os.Root, file string) (fs.FileInfo, error) {
 	}
 	return nil, fs.ErrNotExist
 }
+
+// Regular says whether a path below a folder leads to a regular file and through
+// no symbolic link: nil, a *Rejection, or that it is not there.
+func Regular(dir, file string) error {
+	root, _, err := openIn(dir, file)
+	if err != nil {
+		return err
+	}
+	return root.Close()
+}

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rooflab/rooflab/agents/edit"
 	"github.com/rooflab/rooflab/agents/prompt"
@@ -39,7 +41,7 @@ func input() prompt.Input {
 	e9 := 1e-9
 	return prompt.Input{
 		Target: &target.Target{Name: "heat", Language: target.C, Build: target.Build{Commands: []target.Command{{"cc", "-O2", "-o", "heat", "heat.c", "main.c"}}},
-			Run: target.Run{Command: target.Command{"./heat", "{input}", "out.bin"}}, Measure: target.Measure{Metric: target.Time}, Hot: []target.Region{{File: "heat.c", Function: "step", Kernel: "step"}},
+			Run: target.Run{Command: target.Command{"./heat", "input.bin", "out.bin"}}, Measure: target.Measure{Metric: target.Time}, Hot: []target.Region{{File: "heat.c", Function: "step", Kernel: "step"}},
 			Outputs: []target.Output{{Stdout: true}, {File: "out.bin", Format: target.FormatFloat64, Tolerance: &target.Tolerance{Relative: &e9}}}},
 		Report: &insight.Report{Runs: []insight.Run{{ID: 3, Tool: "perf", ToolVersion: "6.1", Format: "perf-stat-csv"}}, Items: []insight.Item{
 			{ID: "H1", Kind: insight.Hot, Verdict: insight.Fact, Kernel: "step", Statement: "92 % of the time (1.84 s of 2 s) is in step."},
@@ -189,7 +191,8 @@ func TestTextOfOthersStaysData(t *testing.T) {
 			t.Fatalf("%q stands outside of data", l)
 		}
 	}
-	if open != "" || strings.ContainsAny(p.User, "\u202e\u200b\u001b\xff\r") || strings.Contains(p.System, "Ignore") {
+	unseen := func(r rune) bool { return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf) }
+	if open != "" || strings.ContainsFunc(p.User, unseen) || !utf8.ValidString(p.User) || strings.Contains(p.System, "Ignore") {
 		t.Error("characters that cannot be seen are in the prompt, or data does not end")
 	}
 	for _, want := range []string{`\u{202e}/* \u{200b} \u{001b}[2J */\x{ff}`} {

@@ -65,8 +65,6 @@ func within(o target.Output) string {
 		return "the same bit for bit"
 	case t.ULP != nil:
 		return fmt.Sprintf("within %d ulp, number by number (%s)", *t.ULP, o.Format)
-	case t.Scaled != nil:
-		return fmt.Sprintf("within %g of its largest magnitude, number by number (%s)", *t.Scaled, o.Format)
 	}
 	var parts []string
 	if t.Relative != nil {

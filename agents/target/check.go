@@ -138,18 +138,51 @@ func (c *checker) commands() {
 	for _, b := range t.Build.Commands {
 		c.command("build.commands", b)
 	}
-	c.command("run.command", t.Run.Command, Seed, Size, Input)
+	if len(t.Build.Products) == 0 {
+		c.fault("build.products", `there is none: name the files that the build makes and a run needs, such as ["heat"]`)
+	}
+	for _, f := range t.Build.Products {
+		if !local(f) {
+			c.fault("build.products", "%q must be a path below the folder of the sources, written as short as it can be", f)
+		} else if c.source(f) {
+			c.fault("build.products", "%s is a source: a product is made by the build", f)
+		}
+	}
+	c.command("run.command", t.Run.Command, Seed, Size)
+	c.files("run.files", t.Run.Files)
 	for name := range t.Run.Environment {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			c.fault("run.environment", "%q is no name of a variable", name)
 		}
 	}
 	if t.Reference != nil {
-		c.command("reference.command", t.Reference.Command, Seed, Size, Input)
+		c.command("reference.command", t.Reference.Command, Seed, Size)
+		c.files("reference.files", t.Reference.Files)
 	}
 	if t.Inputs.Generate != nil {
-		c.command("inputs.generate", t.Inputs.Generate, Seed, Size, Input)
+		c.command("inputs.generate", t.Inputs.Generate, Seed, Size)
 	}
+}
+
+// files checks that files are there; they may be of any size and content.
+func (c *checker) files(key string, files []string) {
+	for _, f := range files {
+		if !local(f) {
+			c.fault(key, "%q must be a path below the folder of this file, written as short as it can be", f)
+		} else if err := edit.Regular(c.t.Dir, f); err != nil {
+			c.fault(key, "%s", sourceFault(f, err))
+		}
+	}
+}
+
+// local says that a path is below where it is, in its shortest form.
+func local(p string) bool {
+	return filepath.IsLocal(p) && path.Clean(p) == p && !strings.Contains(p, `\`)
+}
+
+// source says that a file is among the sources.
+func (c *checker) source(f string) bool {
+	return slices.Contains(c.t.Files.Editable, f) || slices.Contains(c.t.Files.ReadOnly, f)
 }
 
 func (c *checker) command(key string, cmd Command, allowed ...Placeholder) {
@@ -177,7 +210,7 @@ func (c *checker) command(key string, cmd Command, allowed ...Placeholder) {
 	}
 }
 
-// inputs checks that inputs are fresh and reach the program.
+// inputs checks that inputs are fresh.
 func (c *checker) inputs() {
 	in, run := c.t.Inputs, c.t.Run.Command.placeholders()
 	gen := in.Generate.placeholders()
@@ -191,13 +224,6 @@ func (c *checker) inputs() {
 		c.fault("inputs.generate", "it has no {seed}, so that all inputs would be the same: pass the seed to it")
 	case !in.Fixed && !fresh && len(c.t.Run.Command) > 0:
 		c.fault("run.command", "no input varies: give inputs.generate with {seed}, pass {seed} here, or say inputs.fixed = true")
-	}
-	reaches := run[Input] || c.t.Run.Stdin
-	switch {
-	case in.Generate != nil && !reaches && len(c.t.Run.Command) > 0:
-		c.fault("run.command", "the input that inputs.generate makes does not reach it: pass {input}, or say run.stdin = true")
-	case in.Generate == nil && reaches:
-		c.fault("run.command", "it reads {input}, and nothing makes one: give inputs.generate")
 	}
 	if c.has("inputs.per_run") && (in.PerRun < 1 || in.PerRun > 1000) {
 		c.fault("inputs.per_run", "%d: give 1 to 1000", in.PerRun)
@@ -226,15 +252,15 @@ func (c *checker) outputs() {
 	seen := map[string]bool{}
 	for i, o := range c.t.Outputs {
 		key := fmt.Sprintf("output[%d]", i)
-		switch name := path.Clean(o.File); {
+		switch {
 		case o.Stdout == (o.File != ""):
 			c.fault(key, `give either stdout = true or file = "..."`)
 			continue
 		case seen[o.Name()]:
 			c.fault(key, "%s is compared twice: keep one", o.Name())
-		case !o.Stdout && (!filepath.IsLocal(o.File) || name != o.File):
+		case !o.Stdout && !local(o.File):
 			c.fault(key+".file", "%q must be a path below the folder that the program runs in, written as short as it can be", o.File)
-		case slices.Contains(c.t.Files.Editable, name) || slices.Contains(c.t.Files.ReadOnly, name):
+		case c.source(o.File):
 			c.fault(key+".file", "%s is a source: an output is written by the program", o.File)
 		}
 		seen[o.Name()] = true
@@ -244,6 +270,14 @@ func (c *checker) outputs() {
 		if o.Tolerance != nil {
 			c.tolerance(key+".tolerance", o)
 		}
+		if len(o.Ignore) > 0 && o.Format != FormatText {
+			c.fault(key+".ignore", `lines are those of a text: say format = "text"`)
+		}
+		for _, re := range o.Ignore {
+			if _, err := regexp.Compile(re); err != nil {
+				c.fault(key+".ignore", "%q is no regular expression: %v", re, err)
+			}
+		}
 	}
 }
 
@@ -252,28 +286,22 @@ func (c *checker) tolerance(key string, o Output) {
 	if o.Format == "" || o.Format == FormatBytes {
 		c.fault(key, `bytes have no tolerance: say format = "text", "float32" or "float64"`)
 	}
-	kinds := 0
-	for _, said := range []bool{t.Relative != nil || t.Absolute != nil, t.Scaled != nil, t.ULP != nil} {
-		if said {
-			kinds++
-		}
-	}
-	if kinds != 1 {
-		c.fault(key, "give relative and absolute, one of them, or scaled alone, or ulp alone")
+	if near := t.Relative != nil || t.Absolute != nil; near == (t.ULP != nil) {
+		c.fault(key, "give relative, absolute or both, or ulp alone")
 	}
 	for _, n := range []struct {
 		name  string
 		value *float64
-	}{{"relative", t.Relative}, {"absolute", t.Absolute}, {"scaled", t.Scaled}} {
-		if v := n.value; v != nil && (!(*v > 0) || math.IsInf(*v, 0) || n.name != "absolute" && *v >= 1) {
-			c.fault(key, "%s = %g: give a number above 0 (and below 1, but for absolute); without a tolerance outputs are compared bit for bit", n.name, *v)
+	}{{"relative", t.Relative}, {"absolute", t.Absolute}} {
+		if v := n.value; v != nil && (!(*v > 0) || math.IsInf(*v, 0) || n.name == "relative" && *v >= 1) {
+			c.fault(key, "%s = %g: give a number above 0 (and below 1, if it is relative); without a tolerance outputs are compared bit for bit", n.name, *v)
 		}
 	}
 	if t.ULP != nil && (*t.ULP < 1 || *t.ULP > 1<<20) {
 		c.fault(key, "ulp = %d: give 1 to %d", *t.ULP, 1<<20)
 	}
-	if t.ULP != nil && o.Format == FormatText {
-		c.fault(key, "ulp contradicts text, whose numbers are rounded to the digits that are printed: take relative or scaled")
+	if t.ULP != nil && o.Format != "" && o.Format != FormatBytes && o.Format != FormatFloat32 && o.Format != FormatFloat64 {
+		c.fault(key, "ulp is of float32 and float64, not of %s: take relative or absolute", o.Format)
 	}
 }
 
@@ -288,7 +316,7 @@ func (c *checker) profile() {
 		}
 		return
 	}
-	c.command("profile.command", p.Command, Seed, Size, Input, Profiled)
+	c.command("profile.command", p.Command, Seed, Size, Profiled)
 	given := p.Command.placeholders()[Profiled]
 	switch {
 	case len(p.Command) == 0:
@@ -325,13 +353,9 @@ func (c *checker) limits() {
 	if c.has("sandbox.processes") && s.Processes < 1 {
 		c.fault("sandbox.processes", "%d: give at least 1", s.Processes)
 	}
-	absolute := func(key string, paths []string, below string) {
-		for _, p := range paths {
-			if filepath.Clean(p) != p || !strings.HasPrefix(p, below) || p == below {
-				c.fault(key, "%q: give an absolute path below %s, written as short as it can be", p, below)
-			}
+	for _, p := range s.Read {
+		if filepath.Clean(p) != p || !filepath.IsAbs(p) || p == "/" {
+			c.fault("sandbox.read", "%q: give an absolute path below /, written as short as it can be", p)
 		}
 	}
-	absolute("sandbox.read", s.Read, "/")
-	absolute("sandbox.devices", s.Devices, "/dev/")
 }

@@ -20,32 +20,37 @@
 //
 //	[build]
 //	commands = [["cc", "-O2", "-fopenmp", "-o", "heat", "main.c", "heat.c", "-lm"]]
+//	products = ["heat"]                  # files that it makes and a run needs
 //	timeout = "2m"
 //
 //	[inputs]
-//	generate = ["./heat", "--make", "{size}", "--seed", "{seed}", "--to", "{input}"]
+//	generate = ["./heat", "--make", "{size}", "--seed", "{seed}", "--to", "input.bin"]
 //	per_run = 3                          # fresh inputs, each time that outputs are compared
 //	sizes = ["512"]                      # what is optimized for
 //	other_sizes = ["64", "100", "2000"]  # where a gain is to hold as well
 //
 //	[run]
-//	command = ["./heat", "{input}", "out.bin"]
+//	command = ["./heat", "input.bin", "out.bin"]
+//	files = ["weights.txt"]              # what it needs besides products and input
 //	environment = { OMP_NUM_THREADS = "2" }
 //	timeout = "1m"
 //
 //	[reference]                          # without it: what the unchanged program puts out
-//	command = ["./slow-but-sure", "{input}", "out.bin"]
+//	command = ["python3", "reference.py", "input.bin", "out.bin"]
+//	files = ["reference.py"]
 //
 //	[[output]]                           # what is compared, bit for bit
 //	stdout = true
+//	format = "text"
+//	ignore = ["^took "]                  # lines that are not compared, as regular expressions
 //
 //	[[output]]                           # or numbers, within a tolerance
 //	file = "out.bin"
-//	format = "float64"                   # bytes, text, float32, float64 (little-endian)
-//	tolerance = { relative = 1e-9, absolute = 1e-12 }  # or { scaled = 1e-9 }, or { ulp = 4 }
+//	format = "float64"                   # bytes, text, float32, float64, int8 to uint64 (little-endian)
+//	tolerance = { relative = 1e-9, absolute = 1e-12 }  # one of them or both; or { ulp = 4 }
 //
 //	[profile]                            # without it: the collector "run", time alone
-//	command = ["ncu", "--set", "full", "-o", "{profile}", "./heat", "{input}"]
+//	command = ["ncu", "--set", "full", "-o", "{profile}", "./heat", "input.bin", "out.bin"]
 //	import = "ncu-rep"                   # a format of rooflab import; without it the content tells
 //	# collector = "valgrind"             # or a collector of rooflab collect, in place of command
 //	timeout = "10m"
@@ -66,18 +71,22 @@
 //	tokens = 200000
 //	money = 1.50                         # US dollars
 //
-//	[sandbox]
+//	[sandbox]                            # what is not said is as package sandbox has it
 //	memory = "2GiB"
-//	cpu_time = "2m"                      # of each command
-//	processes = 64
-//	disk = "256MiB"                      # written below the sandbox
+//	cpu_time = "2m"                      # of each process
+//	processes = 64                       # and threads
+//	disk = "256MiB"                      # in the folder that a command runs in
 //	print = "16MiB"                      # on standard output and error
 //	read = ["/opt/rocm"]                 # folders beyond the system's that commands may read
-//	devices = ["/dev/nvidia0"]
+//	gpu = true                           # commands see the machine's GPUs
 //
-// A command is a list of arguments and no line of a shell. {seed}, {size},
-// {input} and {profile} in it stand for a number that is new each time, one of
-// the sizes, and the files of input and profile; "{{" and "}}" are braces.
+// A command is a list of arguments and no line of a shell. Each runs in a folder
+// of its own: the build in a copy of the sources; the generator with products,
+// files and sources, and all that it leaves there is the input; a run with the
+// products, its files (those that are sources as the candidate has them) and
+// the input. {seed} in a command stands for a number that is new each time,
+// {size} for one of the sizes, {profile} for the file of the profile; "{{" and
+// "}}" are braces.
 package target
 
 import (
@@ -134,13 +143,14 @@ type Files struct {
 // Build makes the program: all commands, in their order.
 type Build struct {
 	Commands []Command `toml:"commands"`
-	Timeout  Duration  `toml:"timeout"` // of all together; DefaultBuildTimeout where it is not said
+	Products []string  `toml:"products"` // below the folder of the sources
+	Timeout  Duration  `toml:"timeout"`  // of all together; DefaultBuildTimeout where it is not said
 }
 
 // Inputs say how inputs come about.
 type Inputs struct {
-	// Generate makes a file {input} from a {seed}; where it does not speak of
-	// {input}, what it prints is the input. None: the run has a {seed} itself.
+	// Generate makes the input from a {seed}: the files that it leaves. None: the
+	// run has a {seed} itself.
 	Generate Command `toml:"generate"`
 	// Fixed says that there is one input only. Outputs are then compared on it
 	// alone, and a program that remembers its output is not found out.
@@ -153,15 +163,16 @@ type Inputs struct {
 // Run runs the program once.
 type Run struct {
 	Command     Command           `toml:"command"`
+	Files       []string          `toml:"files"` // below Target.Dir
 	Environment map[string]string `toml:"environment"`
 	Timeout     Duration          `toml:"timeout"`
-	Stdin       bool              `toml:"stdin"` // {input} is its standard input
 }
 
 // Reference makes the outputs to compare with.
 type Reference struct {
 	Command Command  `toml:"command"`
-	Timeout Duration `toml:"timeout"`
+	Files   []string `toml:"files"`
+	Timeout Duration `toml:"timeout"` // that of the run where it is not said
 }
 
 // Profile measures the evidence.
@@ -208,16 +219,16 @@ type Budget struct {
 	Money  *float64 `toml:"money"`  // US dollars; 0 allows only what is free
 }
 
-// Sandbox is the limits of everything that is built and run. Fields that the
-// file does not have are the defaults below. There never is a network.
+// Sandbox is the limits of everything that is built and run; what is 0 is not
+// said, and as package sandbox has it. There never is a network.
 type Sandbox struct {
 	Memory    Bytes    `toml:"memory"`
 	CPUTime   Duration `toml:"cpu_time"`
-	Processes int      `toml:"processes"` // and threads
+	Processes int      `toml:"processes"`
 	Disk      Bytes    `toml:"disk"`
 	Print     Bytes    `toml:"print"`
 	Read      []string `toml:"read"`
-	Devices   []string `toml:"devices"`
+	GPU       bool     `toml:"gpu"`
 }
 
 // What is taken where a description says nothing.
@@ -228,11 +239,6 @@ const (
 	DefaultInputs         = 3
 	DefaultRepeats        = 15
 	DefaultAlpha          = 0.05
-	DefaultMemory         = Bytes(2 << 30)
-	DefaultCPUTime        = Duration(5 * time.Minute)
-	DefaultProcesses      = 128
-	DefaultDisk           = Bytes(256 << 20)
-	DefaultPrint          = Bytes(16 << 20)
 )
 
 // defaults fills what the file does not say.
@@ -249,10 +255,8 @@ func (t *Target) defaults() {
 		t.Inputs.PerRun = 1
 	}
 	t.Inputs.PerRun = cmp.Or(t.Inputs.PerRun, DefaultInputs)
-	m, s := &t.Measure, &t.Sandbox
+	m := &t.Measure
 	m.Metric, m.Repeats, m.Alpha = cmp.Or(m.Metric, Time), cmp.Or(m.Repeats, DefaultRepeats), cmp.Or(m.Alpha, DefaultAlpha)
-	s.Memory, s.CPUTime, s.Processes = cmp.Or(s.Memory, DefaultMemory), cmp.Or(s.CPUTime, DefaultCPUTime), cmp.Or(s.Processes, DefaultProcesses)
-	s.Disk, s.Print = cmp.Or(s.Disk, DefaultDisk), cmp.Or(s.Print, DefaultPrint)
 	for i := range t.Outputs {
 		t.Outputs[i].Format = cmp.Or(t.Outputs[i].Format, FormatBytes)
 	}

@@ -89,7 +89,6 @@ type Placeholder string
 const (
 	Seed     Placeholder = "seed"
 	Size     Placeholder = "size"
-	Input    Placeholder = "input"
 	Profiled Placeholder = "profile"
 )
 
