@@ -1,0 +1,30 @@
+// Package agents is the optimizer: evidence in, validated faster code out. Its
+// steps are packages of their own, each usable alone in a cell, and data flows
+// through them in one direction:
+//
+//	target      a TOML file -> what to make faster, how it is built and run, what must stay the same,
+//	            which lines may be changed, what may be spent
+//	(insight)   a profile in a store -> a Report: items of evidence with ids (modeling/insight)
+//	prompt      target, Report, numbered source, what was tried -> a bounded Prompt
+//	edit        an answer -> Edits with the ids that they cite and the metrics that they predict;
+//	            Edits and sources -> new text, or a Rejection with its Reason
+//	build       sources with a candidate's files -> products, or the compiler's log (in the sandbox)
+//	validate    original and candidate on fresh inputs -> a verdict, with each reason against it (in the sandbox)
+//	sandbox     a command, files and limits -> how it ended and what it tried
+//	align       Edits, evidence, metrics before and after -> evidence-aligned reasoning scores
+//
+// Text goes to a model only through prompt, which keeps source, profiles and
+// logs apart from instructions, and comes back only through edit, which takes
+// nothing but changes of editable lines. Whoever gives the edits (a language
+// model, or rules) is held to the same checks and the same scores. What a
+// candidate does is seen by sandbox, build and validate; none of it is believed
+// from what the candidate says.
+//
+// target, edit, prompt and align are pure: they run nothing. target and edit
+// read the files of the target, and only Patch.Write of edit changes any.
+//
+// A rejection, at whatever step, is data and no failure of the run: it names
+// the step, the reason and what was found, goes into the record and into the
+// next prompt, and counts in the scores. Errors are for what is wrong with the
+// target, the machine or the caller.
+package agents
