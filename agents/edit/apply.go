@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -163,6 +164,9 @@ func (a *applier) take(index int, e Edit) *Rejection {
 		}
 		for _, l := range h.Replace {
 			bytes += len(l) + 1
+			if strings.ContainsFunc(l, Unseen) && !slices.Contains(h.Search, l) {
+				return &Rejection{Reason: Binary, File: h.File, Line: h.Line, Detail: fmt.Sprintf("the line %q has characters that cannot be seen: leave them out", clip(l))}
+			}
 		}
 	}
 	limit := a.rules.MaxBytes
@@ -176,14 +180,18 @@ func (a *applier) take(index int, e Edit) *Rejection {
 	if r != nil {
 		return r
 	}
+	means := false // something else than before
 	for _, f := range a.files {
 		if ws := wanted[f]; len(ws) > 0 {
 			if r := f.check(ws, e.Line); r != nil {
 				return r
 			}
+			means = means || !slices.Equal(meant(f.Text), meant(f.text(ws)))
 		}
 	}
 	switch unknown := a.unknown(e); {
+	case !means:
+		return &Rejection{Reason: NoOp, File: e.Hunks[0].File, Line: e.Line, Detail: "it changes only white space and comments"}
 	case len(e.Evidence) == 0 && !a.rules.AllowUncited:
 		return &Rejection{Reason: NoEvidence, Line: e.Line, Detail: `no evidence is cited: write "evidence: IDS" above its blocks`}
 	case len(unknown) > 0 && !a.rules.AllowUnknown:
@@ -224,10 +232,12 @@ func (a *applier) locate(index int, e Edit) (map[*file][]owned, *Rejection) {
 		}
 		// Lines that Search and Replace have in common stay as the file has them.
 		for _, c := range changes(found.Search, found.Replace, at) {
-			if !slices.Equal(f.lines.text[c.from:c.to], c.lines) {
-				changed = true
-				wanted[f] = append(wanted[f], owned{c, index, loose, h.Line})
+			again := func(o owned) bool { return o.from == c.from && o.to == c.to && slices.Equal(o.lines, c.lines) }
+			if slices.Equal(f.lines.text[c.from:c.to], c.lines) || slices.ContainsFunc(wanted[f], again) {
+				continue // a block that is given twice counts once
 			}
+			changed = true
+			wanted[f] = append(wanted[f], owned{c, index, loose, h.Line})
 		}
 	}
 	if !changed {
@@ -248,6 +258,13 @@ func (a *applier) editable() string {
 		return "nothing: no file is editable"
 	}
 	return strings.Join(names, ", ")
+}
+
+// Unseen says that a character is not seen where text is shown, or turns the
+// order of others around (Boucher and Anderson, Trojan Source, 2021): control
+// and format characters but the tab, and what is no character at all.
+func Unseen(r rune) bool {
+	return r == utf8.RuneError || r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) || r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0000 && r <= 0xe0fff
 }
 
 // checkPath holds a path against what is below a folder.

@@ -63,6 +63,9 @@ func TestApplyRejectsWithTheReason(t *testing.T) {
 		{"only space", one("heat.c", loop, "\t\t b[i]  =  a[i];"), edit.NoOp, "white space"},
 		{"a NUL", one("heat.c", loop, "\t\tb[i] = \x00;"), edit.Binary, "NUL"},
 		{"no UTF-8", one("heat.c", loop, "\t\tb[i] = 1; // \xff"), edit.Binary, "UTF-8"},
+		{"text that turns around", one("heat.c", loop, "\t\tb[i] = 1; /*\u202e*/"), edit.Binary, "cannot be seen"},
+		{"numbers of other lines", one("heat.c", "|   11* \t\tb[i] = a[i];", "x;"), edit.NotFound, "copy whole lines"},
+		{"numbers that jump", one("heat.c", "    8* \t\tb[i] = a[i];\n   10* \t\tb[i] = 0.5 * b[i];", "x;"), edit.NotFound, "copy whole lines"},
 		{"large", one("heat.c", loop, strings.Repeat("x", edit.DefaultMaxBytes)), edit.Oversize, "limit"},
 		{"another type", one("heat.c", "void step(const double *restrict a, double *b)", "void step(const float *restrict a, double *b)"), edit.SignatureChange, "of step"},
 		{"another parameter", one("heat.c", "void step(const double *restrict a, double *b)", "void step(const double *restrict a, double *b, int n)"), edit.SignatureChange, "of step"},
@@ -120,6 +123,38 @@ func TestALineOfADiffDecides(t *testing.T) {
 		if r := p.Outcomes[0].Rejected; want == "" && (r == nil || r.Reason != edit.NotUnique) || want != "" && (r != nil || p.Files[0].Text != want) {
 			t.Errorf("at %d: %+v, %+v", at, r, p.Files)
 		}
+	}
+}
+
+// Models copy the numbers that prompts show. With all of them right, the line is
+// sure.
+func TestLinesThatWereCopiedWithTheirNumbers(t *testing.T) {
+	p := edit.Apply(one("heat.c", "|    8* \t\tb[i] = a[i];\n|    9* \t\tb[i] = 0.5 * b[i];\n|   10* \t}", "|    8* \t\tb[i] = 0.5 * a[i];\n\t\tb[0] = i;\n|   10* \t}"), sources(), rules)
+	want := strings.Replace(heat, "\t\tb[i] = a[i];\n\t\tb[i] = 0.5 * b[i];\n", "\t\tb[i] = 0.5 * a[i];\n\t\tb[0] = i;\n", 1)
+	if o := p.Outcomes[0]; o.Rejected != nil || p.Files[0].Text != want || !o.Changes[0].Loose {
+		t.Errorf("%+v, %q", o, p.Files)
+	}
+}
+
+// A comment beside a change, and a block that is given twice, are no reason to
+// reject an edit; a comment alone is, also after another edit.
+func TestOneChangeIsEnough(t *testing.T) {
+	loop := hunk("heat.c", "\t\tb[i] = a[i];", "\t\tb[i] = 2 * a[i];", 0)
+	note := hunk("heat.c", "\tb[0] = a[0];", "\tb[0] = a[0]; // copied", 0)
+	p := edit.Apply([]edit.Edit{{Evidence: []string{"R1"}, Hunks: []edit.Hunk{loop, loop}}, {Evidence: []string{"R1"}, Hunks: []edit.Hunk{note}}}, sources(), rules)
+	if a, b := p.Outcomes[0], p.Outcomes[1]; a.Rejected != nil || len(a.Changes) != 1 || b.Rejected == nil || b.Rejected.Reason != edit.NoOp {
+		t.Errorf("%+v", p.Outcomes)
+	}
+	if p := edit.Apply([]edit.Edit{{Evidence: []string{"R1"}, Hunks: []edit.Hunk{loop, note}}}, sources(), rules); p.Accepted() != 1 {
+		t.Errorf("%+v", p.Outcomes)
+	}
+}
+
+// The two branches of a condition may each open a brace that is closed once.
+func TestBranchesThatOpenABraceEach(t *testing.T) {
+	p := edit.Apply(one("heat.c", "\tfor (int i = 1; i < N - 1; i++) {", "#ifdef DOWN\n\tfor (int i = N - 2; i > 0; i--) {\n#else\n\tfor (int i = 1; i < N - 1; i++) {\n#endif"), sources(), rules)
+	if o := p.Outcomes[0]; o.Rejected != nil {
+		t.Error(o.Rejected)
 	}
 }
 

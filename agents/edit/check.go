@@ -31,11 +31,8 @@ func (f *file) check(wanted []owned, line int) *Rejection {
 	}
 	slices.SortFunc(all, func(x, y owned) int { return x.from - y.from })
 	before, after := f.Text, f.text(all)
-	switch {
-	case strings.TrimSpace(after) == "":
+	if strings.TrimSpace(after) == "" {
 		return fault(EmptiedFile, line, "nothing would be left of the file: replace only what changes")
-	case len(f.taken) == 0 && slices.Equal(meant(before), meant(after)):
-		return fault(NoOp, line, "it changes only white space and comments")
 	}
 	if why := signatureFault(before, after); why != "" {
 		return fault(SignatureChange, line, "%s", why)
@@ -95,15 +92,16 @@ func meant(text string) []string {
 	return out
 }
 
-// leaks is the first line, from 1, that no replacement touches and that is
-// read differently in the new text: as a comment, a string or part of another
-// #if; 0 where there is none.
+// leaks is the first line, from 1, that is not editable and is read differently
+// in the new text: as a comment, a string or part of another #if; 0 where there
+// is none.
 func (f *file) leaks(rs []owned, after string) int {
 	old, now := readLines(f.Text), readLines(after)
 	i, j := 0, 0
 	for _, r := range append(slices.Clone(rs), owned{replacement: replacement{from: len(f.lines.text), to: len(f.lines.text)}}) {
 		for ; i < r.from; i, j = i+1, j+1 {
-			if i >= len(old) || j >= len(now) || old[i] != now[j] {
+			locked := !f.allowed(replacement{from: i, to: i + 1})
+			if locked && (i >= len(old) || j >= len(now) || old[i] != now[j]) {
 				return i + 1
 			}
 		}

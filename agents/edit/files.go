@@ -55,6 +55,9 @@ func write(dir string, f File) error {
 	defer root.Close()
 	name := filepath.FromSlash(f.Path)
 	next := name + ".rooflab-new"
+	if err := root.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) { // one that an end in the middle has left
+		return fmt.Errorf("removing %s beside the source: %w", next, err)
+	}
 	out, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
 	if err != nil {
 		return fmt.Errorf("writing %s beside the source: %w", next, err)

@@ -28,17 +28,21 @@ func Functions(text string) []Function {
 	if err != nil {
 		return nil // only for a language that is not known
 	}
-	directive := false
+	directive, name := false, ""
 	for _, p := range pieces {
 		switch p.Kind {
 		case tokenize.Directive:
-			directive = true
+			directive, name = true, ""
 		case tokenize.Newline:
 			directive = false
 		case tokenize.Space, tokenize.Comment:
 		default:
-			if !directive {
+			switch {
+			case !directive:
 				f.take(token{p.Kind, text[p.Start:p.End], f.lineOf(p.Start)})
+			case name == "":
+				name = text[p.Start:p.End]
+				f.condition(name, f.lineOf(p.Start))
 			}
 		}
 	}
@@ -62,6 +66,39 @@ type finder struct {
 	inside int      // braces that are open within a function or an initialiser
 	now    Function
 	out    []Function
+	ifs    []state // of the conditions that are open
+}
+
+// state is what brackets are open.
+type state struct{ parens, scopes, inside int }
+
+// condition reads the name of a directive. The branches of a condition each
+// begin with the brackets that are open before it: often both open one that is
+// closed behind it.
+func (f *finder) condition(name string, line int) {
+	n := len(f.ifs)
+	switch name {
+	case "if", "ifdef", "ifndef":
+		f.ifs = append(f.ifs, state{f.parens, len(f.scopes), f.inside})
+	case "else", "elif", "elifdef", "elifndef":
+		if n == 0 {
+			return
+		}
+		was := f.ifs[n-1]
+		if f.inside > 0 && was.inside == 0 && f.now.Name != "" {
+			f.end(line) // its end is behind the condition
+		}
+		f.parens, f.inside, f.scopes = was.parens, was.inside, f.scopes[:min(len(f.scopes), was.scopes)]
+	case "endif":
+		f.ifs = f.ifs[:max(0, n-1)]
+	}
+}
+
+// end ends the function that is being read.
+func (f *finder) end(line int) {
+	f.now.Lines.End, f.now.Body.End = line, line
+	f.out = append(f.out, f.now)
+	f.head = nil
 }
 
 // lineOf is the line of a byte; bytes are asked for in their order.
@@ -78,9 +115,7 @@ func (f *finder) take(t token) {
 			f.inside++
 		case "}":
 			if f.inside--; f.inside == 0 && f.now.Name != "" {
-				f.now.Lines.End, f.now.Body.End = t.line, t.line
-				f.out = append(f.out, f.now)
-				f.head = nil
+				f.end(t.line)
 			}
 		}
 		return

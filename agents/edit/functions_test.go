@@ -62,6 +62,32 @@ void n::Grid::step() {
 	}
 }
 
+func TestFunctionsOfBothBranchesOfACondition(t *testing.T) {
+	const text = `#ifdef A
+void f(int a) {
+#else
+void f(long a) {
+#endif
+	if (a) { a = 0; }
+}
+#if B
+namespace n {
+#else
+namespace m {
+#endif
+int g(void) { return 1; }
+}
+int h(void) { return 2; }
+`
+	var got []string
+	for _, f := range edit.Functions(text) {
+		got = append(got, f.Signature+" at "+f.Lines.String())
+	}
+	if want := "[void f ( int ) at 2-3 void f ( long ) at 4-7 int g ( ) at 13 int h ( ) at 15]"; fmt.Sprint(got) != want {
+		t.Errorf("got  %v\nwant %s", got, want)
+	}
+}
+
 // What does not matter to a caller is not in a signature, and all else is.
 func TestSignatures(t *testing.T) {
 	const plain = "void f(const float *a, int n, double (*g)(int), struct S s)"

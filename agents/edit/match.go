@@ -2,7 +2,9 @@ package edit
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -56,10 +58,48 @@ func (l lines) find(h Hunk) (at int, found Hunk, loose bool, fault *Rejection) {
 	case 1:
 		return at[0], h, true, nil
 	case 0:
+		if plain, ok := unnumbered(h); ok {
+			for _, place := range places(text, flat(plain.Search)) {
+				if place == plain.At-1 {
+					return place, plain, true, nil
+				}
+			}
+		}
 		return 0, h, false, notFound(text, search)
 	default:
 		return 0, h, false, notUnique(at)
 	}
+}
+
+// shownLine is a line of source as prompts show it: with a bar, its number, and a
+// star where it may be changed.
+var shownLine = regexp.MustCompile(`^\|?\s*(\d{1,7})[* ](?: (.*))?$`)
+
+// unnumbered takes the numbers off search lines that were copied with them, if
+// all have one, each one more than the one before. They say where it is.
+func unnumbered(h Hunk) (Hunk, bool) {
+	out := Hunk{File: h.File, Line: h.Line}
+	for i, l := range h.Search {
+		m := shownLine.FindStringSubmatch(l)
+		if m == nil {
+			return h, false
+		}
+		n, err := strconv.Atoi(m[1])
+		if i == 0 {
+			out.At = n
+		}
+		if err != nil || n != out.At+i {
+			return h, false
+		}
+		out.Search = append(out.Search, m[2])
+	}
+	for _, l := range h.Replace {
+		if m := shownLine.FindStringSubmatch(l); m != nil {
+			l = m[2]
+		}
+		out.Replace = append(out.Replace, l)
+	}
+	return out, len(out.Search) > 0
 }
 
 // places are all lines of a text, from 0, where others are found.

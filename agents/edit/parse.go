@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// MaxAnswer is the size in bytes beyond which an answer is not read.
-const MaxAnswer = 1 << 20
+// MaxAnswer is the size in bytes beyond which an answer is not read, MaxEdits
+// the number of edits, and of problems, after which no more are.
+const (
+	MaxAnswer = 1 << 20
+	MaxEdits  = 200
+)
 
 // Instructions say how edits are to be written; they are for prompts. Parse
 // reads more than they ask for: unified diffs, code fences around either, and
@@ -46,6 +50,11 @@ func Parse(text string, opt ParseOptions) Answer {
 		p.lines[i] = strings.TrimRight(l, "\r")
 	}
 	for p.at < len(p.lines) {
+		if len(p.out.Edits) >= MaxEdits || len(p.out.Problems) >= MaxEdits {
+			p.edit = Edit{}
+			p.problem(Oversize, p.at, "more than %d edits or problems: the rest of the answer is not read", MaxEdits)
+			return p.out
+		}
 		p.line()
 	}
 	p.end()

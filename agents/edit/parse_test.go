@@ -176,6 +176,15 @@ func TestParseSaysWhatCannotBeRead(t *testing.T) {
 	}
 }
 
+func TestParseStopsAtTooManyEdits(t *testing.T) {
+	for _, one := range []string{"evidence: R1\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n", "<<<<<<< SEARCH\n"} {
+		got := edit.Parse("file: a.c\n"+strings.Repeat(one, 3*edit.MaxEdits), edit.ParseOptions{})
+		if n := len(got.Problems); n == 0 || n > edit.MaxEdits+1 || got.Problems[n-1].Reason != edit.Oversize || len(got.Edits) > edit.MaxEdits {
+			t.Errorf("%d edits, %d problems", len(got.Edits), n)
+		}
+	}
+}
+
 // A block after a broken one is still read.
 func TestParseGoesOnAfterABrokenBlock(t *testing.T) {
 	got := edit.Parse("file: a.c\nevidence: R1\n<<<<<<< SEARCH\nx\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n", edit.ParseOptions{})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/rooflab/rooflab/agents/edit"
@@ -110,7 +109,7 @@ func plain(s string) string {
 // visible writes out what cannot be seen or turns the order of text around:
 // control and format characters, and bytes that are no UTF-8.
 func visible(s string) string {
-	if !strings.ContainsFunc(s, unseen) {
+	if !strings.ContainsFunc(s, edit.Unseen) {
 		return s
 	}
 	var b strings.Builder
@@ -118,7 +117,7 @@ func visible(s string) string {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
 			fmt.Fprintf(&b, `\x{%02x}`, s[i])
-		case unseen(r):
+		case edit.Unseen(r):
 			fmt.Fprintf(&b, `\u{%04x}`, r)
 		default:
 			b.WriteRune(r)
@@ -127,17 +126,13 @@ func visible(s string) string {
 	return b.String()
 }
 
-func unseen(r rune) bool {
-	return r == utf8.RuneError || r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) || r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0000 && r <= 0xe0fff
-}
-
 // hidden notes lines of sources whose characters were written out.
 func (b *builder) hidden() []string {
 	var out []string
 	for _, s := range b.in.Sources {
 		var at []string
 		for i, l := range split(s.Text) {
-			if strings.ContainsFunc(l, unseen) {
+			if strings.ContainsFunc(l, edit.Unseen) {
 				at = append(at, fmt.Sprint(i+1))
 			}
 		}
