@@ -99,8 +99,11 @@ func (l Learner) withDefaults(rows int) (Learner, error) {
 	if l.Loss == "" {
 		l.Loss = Squared
 	}
-	if l.Loss != Squared && l.Loss != Relative {
-		return l, fmt.Errorf("the loss is %q, want %q or %q", l.Loss, Squared, Relative)
+	if l.Loss != Squared && l.Loss != Relative && l.Loss != Logistic {
+		return l, fmt.Errorf("the loss is %q, want %q, %q or %q", l.Loss, Squared, Relative, Logistic)
+	}
+	if l.Loss == Logistic && l.Quantiles != [2]float64{} {
+		return l, fmt.Errorf("quantiles %v with the %s loss: odds have none", l.Quantiles, l.Loss)
 	}
 	if q := l.Quantiles; q != [2]float64{} && !(0 < q[0] && q[0] < q[1] && q[1] < 1) {
 		return l, fmt.Errorf("quantiles %v: want two ascending numbers between 0 and 1", q)

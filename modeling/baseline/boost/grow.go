@@ -11,7 +11,7 @@ import (
 )
 
 // sums are gradient and weight of the rows of a bin. Losses are scaled so that
-// the second derivative of each row is its weight.
+// the second derivative of each row is its weight, or at most that.
 type sums struct{ g, h float64 }
 
 // grower grows one ensemble.
@@ -135,8 +135,11 @@ func (g *grower) sample(all []int32) []int32 {
 }
 
 // constant is the best single value for rows' targets less what is predicted:
-// the weighted mean, or quantile.
+// the weighted mean, or quantile, or log odds.
 func (g *grower) constant(rows []int32) float64 {
+	if g.logistic() { // asked for at the beginning only, leaves take a step
+		return g.odds(rows)
+	}
 	if g.relative() {
 		return g.quantileOf(rows, 0.5, func(r int32) float64 { return g.weight[r] * overshoot(g.f[r]-g.y[r]) })
 	}
@@ -177,12 +180,14 @@ func (g *grower) quantileOf(rows []int32, q float64, weight func(r int32) float6
 	return ps[len(ps)-1].v
 }
 
-// loss is the mean squared, pinball or relative loss.
+// loss is the mean squared, pinball, relative or logistic loss.
 func (g *grower) loss(e *predict.Examples, y, f []float64) float64 {
 	sum, total := 0.0, 0.0
 	for r := range y {
 		d, w := y[r]-f[r], e.Weight(r)
 		switch {
+		case g.logistic():
+			sum += w * crossEntropy(y[r], f[r])
 		case g.relative():
 			sum += w * math.Abs(math.Expm1(-d))
 		case g.quantile == 0:
@@ -240,6 +245,8 @@ func (l *leaves) Pop() any {
 // tree grows one tree on rows and adds it to the predictions.
 func (g *grower) tree(rows []int32) tree {
 	switch {
+	case g.logistic():
+		g.logisticGradient(rows)
 	case g.relative():
 		g.relativeGradient(rows)
 	case g.quantile == 0:
@@ -309,7 +316,10 @@ func (g *grower) tree(rows []int32) tree {
 // leafValue is what minimises the loss in a leaf, within its bounds.
 func (g *grower) leafValue(l *leaf) float64 {
 	v := g.newton(l.total)
-	if g.quantile > 0 || g.relative() {
+	switch {
+	case g.logistic():
+		v = g.logisticLeaf(l)
+	case g.quantile > 0 || g.relative():
 		v = g.constant(l.rows) * l.total.h / (l.total.h + g.L2)
 	}
 	return math.Max(l.lo, math.Min(l.hi, v))
