@@ -21,9 +21,9 @@ const (
 
 func (g *grower) relative() bool { return g.Loss == Relative && g.quantile == 0 }
 
-// steepest bounds the weight of a row: exp(3) is twenty times too much, and
+// steepest bounds the weight of a row: exp(6) is four hundred times too much, and
 // what is beyond must not decide alone where trees split.
-const steepest = 3
+const steepest = 6
 
 // overshoot is exp(d), the slope of the relative loss, bounded.
 func overshoot(d float64) float64 { return math.Exp(math.Min(d, steepest)) }
