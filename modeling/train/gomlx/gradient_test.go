@@ -16,6 +16,7 @@ import (
 	"github.com/gomlx/gomlx/ml/layers/lstm"
 	"github.com/gomlx/gomlx/ml/layers/norm"
 	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train/loss"
 
 	"github.com/rooflab/rooflab/modeling/backend"
 	"github.com/rooflab/rooflab/modeling/train/gomlx"
@@ -65,6 +66,94 @@ var tested = []layer{
 	}},
 }
 
+// The parts of the networks of package llmperf, of its losses and of package
+// regress, as they put them together.
+var composed = []layer{
+	{"perceptron", [][]int{{4, 3}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		h := layers.Dense(s.In("hidden"), x[0], true, 5)
+		return layers.Dense(s.In("out"), graph.Max(h, graph.ZerosLike(h)), true, 1)
+	}},
+	{"places", [][]int{{2, 3, 4}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		places := s.VariableWithShape("embeddings", shapes.Make(dtypes.Float64, 6, 4)).NodeValue(x[0].Graph())
+		return graph.Add(x[0], graph.ExpandLeftToRank(graph.Slice(places, graph.AxisRange(0, 3)), 3))
+	}},
+	{"numbers beside tokens", [][]int{{2, 3, 4}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		g := x[0].Graph()
+		facts := graph.Const(g, [][][]float64{{{1, 0, 0.5}, {0, 0, 0}, {1, 1, 0}}, {{1, 0, -0.25}, {0, 0, 0}, {0, 0, 0}}})
+		has := graph.Const(g, [][][]float64{{{1}, {0}, {1}}, {{1}, {0}, {0}}})
+		y := activation.GeluApproximate(layers.Dense(s.In("number_hidden"), facts, true, 5))
+		return graph.Add(x[0], graph.Mul(layers.Dense(s.In("number"), y, true, 4), has))
+	}},
+	{"block of an encoder", [][]int{{2, 4, 6}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		y := gomlx.SelfAttention(s.In("attention"), norm.LayerNorm(s.In("norm1"), x[0], -1).Done(), graph.Const(x[0].Graph(), keep), 2)
+		z := graph.Add(x[0], y)
+		y = activation.GeluApproximate(layers.Dense(s.In("wide"), norm.LayerNorm(s.In("norm2"), z, -1).Done(), true, 8))
+		return graph.Add(z, layers.Dense(s.In("narrow"), y, true, 6))
+	}},
+	{"pooling of what is there", [][]int{{2, 4, 3}}, func(_ *model.Scope, x []*graph.Node) *graph.Node {
+		g := x[0].Graph()
+		there := graph.BroadcastToShape(graph.ExpandAxes(graph.Const(g, keep), -1), x[0].Shape())
+		mean := graph.Div(graph.ReduceSum(graph.Where(there, x[0], graph.ZerosLike(x[0])), 1), graph.Const(g, [][]float64{{3}, {2}}))
+		low := graph.BroadcastToShape(graph.Scalar(g, dtypes.Float64, -1e9), x[0].Shape())
+		return graph.Concatenate([]*graph.Node{mean, graph.ReduceMax(graph.Where(there, x[0], low), 1)}, -1)
+	}},
+	{"head", [][]int{{3, 4}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		out := layers.Dense(s.In("head"), activation.GeluApproximate(layers.Dense(s.In("hidden"), x[0], true, 5)), true, 2)
+		location, scale := column(out, 0), graph.AddScalar(graph.Softplus(column(out, 1)), 0.01)
+		return graph.Concatenate([]*graph.Node{location, scale}, 0)
+	}},
+	{"Laplace's likelihood", [][]int{{4, 2}}, func(_ *model.Scope, x []*graph.Node) *graph.Node {
+		away, scale := standardised(x[0])
+		return graph.AddScalar(graph.Add(graph.Abs(away), graph.Log(scale)), math.Ln2)
+	}},
+	{"the normal likelihood", [][]int{{4, 2}}, func(_ *model.Scope, x []*graph.Node) *graph.Node {
+		away, scale := standardised(x[0])
+		return graph.Add(graph.MulScalar(graph.Square(away), 0.5), graph.Log(scale))
+	}},
+	{"mean square error", [][]int{{4, 1}}, func(_ *model.Scope, x []*graph.Node) *graph.Node {
+		y := graph.Const(x[0].Graph(), [][]float64{{0.5}, {-1}, {2}, {0.1}})
+		return loss.MeanSquaredError([]*graph.Node{y}, x)
+	}},
+	{"root mean square norm", [][]int{{3, 4}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
+		gain := s.VariableWithShape("gain", shapes.Make(dtypes.Float64, 4)).NodeValue(x[0].Graph())
+		square := graph.ReduceAndKeep(graph.Square(x[0]), graph.ReduceMean, -1)
+		y := graph.Div(x[0], graph.Sqrt(graph.AddScalar(square, 1e-5))) // GoMLX knows no gradient of Rsqrt
+		return graph.Mul(y, graph.ExpandLeftToRank(gain, 2))
+	}},
+	{"gated linear unit", [][]int{{3, 4}, {5, 4}, {5, 4}}, func(_ *model.Scope, x []*graph.Node) *graph.Node {
+		gate := graph.Dot(x[0], x[1]).General([]int{1}, nil, []int{1}, nil)
+		return graph.Mul(graph.Mul(gate, graph.Sigmoid(gate)), graph.Dot(x[0], x[2]).General([]int{1}, nil, []int{1}, nil))
+	}},
+	{"attention of grouped heads to what is before", [][]int{{2, 2, 2, 4, 3}, {2, 2, 4, 3}, {2, 2, 4, 3}}, func(_ *model.Scope, x []*graph.Node) *graph.Node {
+		g := x[0].Graph() // x: queries [n, kv heads, group, l, each], keys and values [n, kv heads, l, each]
+		scores := graph.Dot(x[0], x[1]).General([]int{4}, []int{0, 1}, []int{3}, []int{0, 1})
+		square := shapes.Make(dtypes.Int32, 4, 4)
+		later := graph.GreaterThan(graph.Iota(g, square, 1), graph.Iota(g, square, 0))
+		far := graph.Where(later, graph.Scalar(g, dtypes.Float64, -1e9), graph.Scalar(g, dtypes.Float64, 0))
+		scores = graph.Add(scores, graph.BroadcastToShape(graph.ExpandLeftToRank(far, 5), scores.Shape()))
+		weights := graph.Exp(graph.Sub(scores, graph.StopGradient(graph.ReduceAndKeep(scores, graph.ReduceMax, -1))))
+		y := graph.Dot(weights, x[2]).General([]int{4}, []int{0, 1}, []int{2}, []int{0, 1})
+		return graph.Div(y, graph.ReduceAndKeep(weights, graph.ReduceSum, -1))
+	}},
+	{"logarithm of a sum", [][]int{{3, 5}}, func(_ *model.Scope, x []*graph.Node) *graph.Node {
+		most := graph.StopGradient(graph.ReduceAndKeep(x[0], graph.ReduceMax, -1))
+		return graph.Add(graph.Log(graph.ReduceAndKeep(graph.Exp(graph.Sub(x[0], most)), graph.ReduceSum, -1)), most)
+	}},
+}
+
+// column is one column of x, [n, columns].
+func column(x *graph.Node, i int) *graph.Node {
+	return graph.Squeeze(graph.Slice(x, graph.AxisRange(), graph.AxisElem(i)), -1)
+}
+
+// standardised is how far targets are from predictions in units of the scale,
+// and the scale, where x[:, 0] is the location and x[:, 1] leads to the scale.
+func standardised(x *graph.Node) (away, scale *graph.Node) {
+	y := graph.Const(x.Graph(), []float64{0.5, -1, 2, 0.1})
+	scale = graph.AddScalar(graph.Softplus(column(x, 1)), 0.01)
+	return graph.Div(graph.Sub(y, column(x, 0)), scale), scale
+}
+
 // keep is the padding of two sequences of four tokens, three and two of them real.
 var keep = [][]bool{{true, true, true, false}, {true, true, false, false}}
 
@@ -90,11 +179,11 @@ func probe(l layer, wantGradient bool) func(scope *model.Scope, g *graph.Graph) 
 		for i := range w {
 			w[i] = rng.NormFloat64()
 		}
-		loss := graph.ReduceAllSum(graph.Mul(graph.Reshape(y, n), graph.Const(g, w)))
+		sum := graph.ReduceAllSum(graph.Mul(graph.Reshape(y, n), graph.Const(g, w)))
 		if !wantGradient {
-			return []*graph.Node{loss}
+			return []*graph.Node{sum}
 		}
-		return append([]*graph.Node{loss}, scope.BuildTrainableVariablesGradientsGraph(loss)...)
+		return append([]*graph.Node{sum}, scope.BuildTrainableVariablesGradientsGraph(sum)...)
 	}
 }
 
@@ -115,17 +204,29 @@ func values(store *model.Store) [][]float64 {
 	return all
 }
 
+// set gives the trainable variables of a store their numbers.
 func set(t *testing.T, store *model.Store, all [][]float64) {
 	t.Helper()
-	i := 0
+	for i := range all {
+		setOne(t, store, all, i)
+	}
+}
+
+// setOne does so for variable i.
+func setOne(t *testing.T, store *model.Store, all [][]float64, i int) {
+	t.Helper()
+	at := 0
 	for v := range store.IterVariables() {
 		if !v.Trainable {
 			continue
 		}
-		if err := v.SetValue(tensors.FromFlatDataAndDimensions(slices.Clone(all[i]), v.Shape().Dimensions...)); err != nil {
-			t.Fatal(err)
+		if at == i {
+			if err := v.SetValue(tensors.FromFlatDataAndDimensions(slices.Clone(all[i]), v.Shape().Dimensions...)); err != nil {
+				t.Fatal(err)
+			}
+			return
 		}
-		i++
+		at++
 	}
 }
 
@@ -133,7 +234,7 @@ func set(t *testing.T, store *model.Store, all [][]float64) {
 // of about h^2 f”' / 6 + eps f / h, some 1e-10 here, gradients must agree to
 // 1e-6 of the largest; and the backends with one another to 1e-9.
 func TestGradientsOfEveryLayer(t *testing.T) {
-	for _, l := range tested {
+	for _, l := range slices.Concat(tested, composed) {
 		t.Run(l.name, func(t *testing.T) {
 			var first [][]float64
 			for _, name := range backends(t) {
@@ -147,11 +248,11 @@ func TestGradientsOfEveryLayer(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				loss, err := model.NewExec(choice.Backend, store, probe(l, false))
+				value, err := model.NewExec(choice.Backend, store, probe(l, false))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := loss.Call(); err != nil { // creates the variables
+				if _, err := value.Call(); err != nil { // creates the variables
 					t.Fatal(err)
 				}
 				x := values(store)
@@ -171,9 +272,9 @@ func TestGradientsOfEveryLayer(t *testing.T) {
 					}
 					got = append(got, flat)
 				}
-				at := func() float64 {
-					set(t, store, x)
-					o, err := loss.Call()
+				at := func(v int) float64 {
+					setOne(t, store, x, v)
+					o, err := value.Call()
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -185,14 +286,15 @@ func TestGradientsOfEveryLayer(t *testing.T) {
 						const h = 1e-5
 						was := x[v][i]
 						x[v][i] = was + h
-						up := at()
+						up := at(v)
 						x[v][i] = was - h
-						down := at()
+						down := at(v)
 						x[v][i] = was
 						difference := (up - down) / (2 * h)
 						largest = math.Max(largest, math.Abs(difference))
 						worst = math.Max(worst, math.Abs(difference-got[1+v][i]))
 					}
+					setOne(t, store, x, v) // the store has the last element shifted
 				}
 				if largest == 0 || worst > 1e-6*largest || math.IsNaN(worst) {
 					t.Errorf("%s: gradients differ from finite differences by %g, the largest is %g", name, worst, largest)
