@@ -17,9 +17,10 @@ import (
 // kernel's name; programs in OpenMP (NAME-omp) have none at all.
 type FLOPBenchLaunch struct {
 	Example
-	Program     string // its folder: NAME-cuda or NAME-omp
-	Name        string // the kernel's full name, template arguments and parameter types in it
-	CommandLine string // the program's arguments
+	Program     string    // its folder: NAME-cuda or NAME-omp
+	Name        string    // the kernel's full name, template arguments and parameter types in it
+	CommandLine string    // the program's arguments
+	Times       []float64 // seconds of each repeat, of which Seconds is the median
 	// What the profiler counted: operations, and bytes between DRAM and the chip;
 	// NaN where the table does not tell. It has numbers of integer operations and
 	// intensities, of which neither holds a time: bytes are operations by
@@ -143,7 +144,7 @@ func FLOPBench(ctx context.Context, store *datasets.Store) (xs []FLOPBenchLaunch
 	}
 	for _, key := range order {
 		x := first[key]
-		x.Seconds, x.Spread, x.Repeats = score.Median(times[key]), spreadOf(times[key]), len(times[key])
+		x.Seconds, x.Spread, x.Repeats, x.Times = score.Median(times[key]), spreadOf(times[key]), len(times[key]), times[key]
 		xs = append(xs, x)
 	}
 	slices.Sort(leftOut)

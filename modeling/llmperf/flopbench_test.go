@@ -2,6 +2,7 @@ package llmperf_test
 
 import (
 	"context"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,6 +40,11 @@ func TestLaunchesOfFLOPBenchFindTheirSources(t *testing.T) {
 	put(&datasets.Run{ID: 1, Machine: 1, Tool: "gpuFLOPBench", Format: "gpuflopbench", Status: datasets.RunOK, TimeMetric: "xtime"})
 	put(&datasets.Run{ID: 2, Tool: "gpuFLOPBench", Format: "gpuflopbench-sources", Status: datasets.RunOK})
 	region(1, 1, 0, datasets.KindKernel, "step", "", "")
+	put(&datasets.Attribute{Run: 1, Region: 1, Launch: 3, Name: "exeArgs", Value: "64 8"})
+	// 600 operations at 3 a byte are 200 bytes, on which 0.5 flop a byte are 100.
+	for metric, v := range map[string]float64{"intops": 600, "intAI": 3, "spAI": 0.5, "dpAI": 0} {
+		put(&datasets.Counter{Run: 1, Region: 1, Launch: 3, Metric: metric, Value: datasets.Some(v), Status: datasets.StatusOK})
+	}
 	region(2, 1, 0, datasets.KindKernel, "twice", "", "")
 	region(3, 1, 0, datasets.KindKernel, "nowhere", "", "")
 	region(4, 2, 0, datasets.KindFunction, "square", "a.cu", "__device__ float square(float x) { return x * x; }")
@@ -71,6 +77,19 @@ func TestLaunchesOfFLOPBenchFindTheirSources(t *testing.T) {
 	}
 	if want := "__device__ float square(float x) { return x * x; }\n__global__ void step(float *x) { *x = square(*x); }"; xs[0].Source != want || xs[0].Group != "heat-cuda/step" || xs[0].Device != "A100" {
 		t.Errorf("%+v", xs[0])
+	}
+	all, _, err := llmperf.FLOPBench(ctx, s)
+	if err != nil || len(all) != 4 {
+		t.Fatalf("%d launches, %v", len(all), err)
+	}
+	if l := all[1]; l.CommandLine != "64 8" || l.Program != "heat-cuda" || l.Name != "step" || l.Int != 600 || l.Bytes != 200 || l.FP32 != 100 || l.FP64 != 0 {
+		t.Errorf("%+v", l)
+	}
+	if l := all[0]; !slices.Equal(l.Times, []float64{1e-3, 3e-3}) || !math.IsNaN(l.Bytes) || !math.IsNaN(l.FP32) {
+		t.Errorf("%+v", l)
+	}
+	if l := all[3]; l.Source != "" || l.Kernel != "nowhere" {
+		t.Errorf("%+v", l)
 	}
 	if _, _, err := llmperf.FromFLOPBench(ctx, store(t)); err == nil || !strings.Contains(err.Error(), "extracted_CUDA_kernels.json") {
 		t.Errorf("a store without it: %v", err)
