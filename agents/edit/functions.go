@@ -219,7 +219,7 @@ func parameterList(head []token) (open int, ok bool) {
 			i += 2 // its name
 		case t.text == "(":
 			end := closing(head, i)
-			named := i > 0 && !takesArguments[head[i-1].text] && (head[i-1].kind == tokenize.Word || operatorName(head[:i]) || head[i-1].text == ">")
+			named := i > 0 && !takesArguments[head[i-1].text] && (head[i-1].kind == tokenize.Word || operatorName(head[:i]) || endsList(head, i))
 			if named {
 				open = i
 				if end+1 >= len(head) || follows(head[end+1]) {
@@ -230,6 +230,11 @@ func parameterList(head []token) (open int, ok bool) {
 		}
 	}
 	return open, open >= 0
+}
+
+// endsList says that a list of template arguments ends before a token.
+func endsList(head []token, i int) bool {
+	return i > 0 && (head[i-1].text == ">" || head[i-1].text == ">>")
 }
 
 func operatorName(head []token) bool {
@@ -283,6 +288,22 @@ func closing(ts []token, i int) int {
 // the token that it begins at.
 func qualified(head []token, open int) (i int, name string) {
 	i = open
+	if endsList(head, open) { // a specialisation: f<float>
+		for depth := 0; i > 1; i-- {
+			switch head[i-1].text {
+			case ">":
+				depth++
+			case ">>":
+				depth += 2
+			case "<":
+				depth--
+			}
+			if depth <= 0 {
+				i -= 2 // the name before it
+				break
+			}
+		}
+	}
 	for i > 0 {
 		t := head[i-1]
 		if t.text == "::" || t.text == "~" || i == open || head[i].text == "::" && t.kind == tokenize.Word {

@@ -33,6 +33,8 @@ void add(__global const float *a, local float4 *t, const uint n) { }
 struct S make(unsigned) { }
 void n::Grid::step() {
 }
+template <> __device__ float largest<float, Pair<int>>(float a) { return a; }
+template <> __device__ int n::largest<int>(int a) { return a; }
 `
 	var got []string
 	for _, f := range edit.Functions(text) {
@@ -47,6 +49,8 @@ void n::Grid::step() {
 		"add 21-22 body 22: __kernel void add ( __global const float * , __local float4 * , uint )",
 		"make 23 body 23: struct S make ( unsigned )",
 		"n::Grid::step 24-25 body 24-25: void n::Grid::step ( )",
+		"largest<float,Pair<int>> 26 body 26: template < > __device__ float largest<float,Pair<int>> ( float )",
+		"n::largest<int> 27 body 27: template < > __device__ int n::largest<int> ( int )",
 	}
 	for i := range max(len(got), len(rows)) {
 		g, w := "(nothing)", "(nothing)"
