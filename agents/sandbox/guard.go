@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"sync"
@@ -22,9 +23,10 @@ type guard struct {
 	done   chan struct{}
 	gone   sync.WaitGroup
 	// Written by watch, and read once it has stopped.
-	end  End
-	why  string
-	most sight
+	end   End
+	why   string
+	guess bool
+	most  sight
 }
 
 func newGuard(l Limits, enough <-chan struct{}) *guard {
@@ -60,6 +62,9 @@ func (g *guard) watch(start time.Time) {
 			switch {
 			case s.memory > g.limits.Memory:
 				g.end, g.why = MemoryLimit, fmt.Sprintf("its processes had %d bytes resident, of %d allowed", s.memory, g.limits.Memory)
+			case short():
+				g.end, g.guess = MemoryLimit, true
+				g.why = "the machine has hardly any memory left, and this may be why: memory that belongs to no process (memfd_create, shmget, buffers of sockets) is not counted"
 			case s.tasks > g.limits.Processes:
 				g.end, g.why = ProcessLimit, fmt.Sprintf("there were %d processes and threads of %d allowed", s.tasks, g.limits.Processes)
 			}
@@ -77,6 +82,28 @@ func (g *guard) watch(start time.Time) {
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+// leastMemory is the part of the machine's memory that has to stay available.
+const leastMemory = 1.0 / 32
+
+// short reports whether less is available; not where that is unknown.
+func short() bool {
+	data, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return false
+	}
+	kib := func(name string) float64 {
+		_, rest, ok := bytes.Cut(data, []byte("\n"+name+":"))
+		if fields := bytes.Fields(rest); ok && len(fields) > 0 {
+			if v, err := strconv.ParseFloat(string(fields[0]), 64); err == nil {
+				return v
+			}
+		}
+		return math.Inf(1)
+	}
+	data = append([]byte("\n"), data...)
+	return kib("MemAvailable") < leastMemory*kib("MemTotal") && !math.IsInf(kib("MemTotal"), 1)
 }
 
 // sight is what a look at the processes of this namespace sees, the stage left

@@ -307,6 +307,9 @@ func (s *conversation) hear() (report, int, error) {
 		}
 		break
 	}
+	if n <= 0 && s.work != nil {
+		return report{}, -1, errors.New("the first process of the sandbox was ended, and what it ran with it")
+	}
 	if n <= 0 {
 		return report{}, -1, errors.New("the first process of the sandbox ended without a report: " +
 			"does this program call sandbox.ServeIfAsked at the beginning of its main?")

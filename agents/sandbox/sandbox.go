@@ -69,10 +69,10 @@ type Mount struct {
 type Limits struct {
 	Wall         time.Duration // default 60 s
 	CPU          time.Duration // of each process, whole seconds; default Wall times the number of CPUs
-	Memory       int64         // resident bytes of all processes together, default 4 GiB
+	Memory       int64         // resident bytes of all processes together, seen by looking; default 4 GiB
 	AddressSpace int64         // bytes of each process; default 4 times Memory, none with a GPU; below 0 none
 	FileSize     int64         // bytes of each file, default Disk
-	Disk         int64         // bytes in the work folder, and as many again in /tmp; default 1 GiB; held in memory
+	Disk         int64         // bytes in the work folder, and as many in each of /tmp and /dev/shm; default 1 GiB; held in memory
 	Processes    int           // processes and threads at one time, default 256
 	Files        int           // open files of each process, default 1024
 	Output       int64         // bytes kept of each of standard output and error, default 1 MiB; more ends the command
@@ -157,7 +157,7 @@ type Outcome struct {
 	Seen      bool
 	TreeRSS   int64 // bytes of all processes at one time, the most that was seen
 	Processes int   // processes and threads at one time, the most that was seen
-	Spawned   int   // processes and threads that were made, the first included; 0 is unknown
+	Spawned   int   // processes and threads that were made, the first included (if threads of the sandbox's own ended meanwhile, some more); 0 is unknown
 
 	LeftBehind int  // processes that still ran when the command itself had ended
 	DiskFull   bool // the work folder or /tmp had no room left at the end

@@ -464,9 +464,12 @@ func TestUnconfinedIsAskedForAndTold(t *testing.T) {
 
 // The other ways in, and the other user: the tests above, run again by nobody.
 func TestOrdinaryUsersHaveTheSameSandbox(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Log("this is an ordinary user already")
-		return
+	ways := []sandbox.Mechanism{sandbox.Namespaces, sandbox.Bubblewrap}
+	var as *syscall.SysProcAttr
+	if os.Getuid() == 0 {
+		as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	} else {
+		ways = ways[1:] // the first is what the tests above went
 	}
 	dir, err := os.MkdirTemp("", "sandbox-test-")
 	if err != nil {
@@ -474,32 +477,93 @@ func TestOrdinaryUsersHaveTheSameSandbox(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	program := filepath.Join(dir, "hostile")
-	for from, to := range map[string]string{hostile(t): program, os.Args[0]: filepath.Join(dir, "tests")} {
+	for from, to := range map[string]string{hostile(t): program, os.Args[0]: filepath.Join(dir, "tests"), "testdata/opencl.c": filepath.Join(dir, "testdata/opencl.c")} {
 		data, err := os.ReadFile(from)
 		if err == nil {
-			err = os.WriteFile(to, data, 0o755)
+			err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, data, 0o755))
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	tmp := filepath.Join(dir, "tmp")
-	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(tmp, 0o777), os.Chmod(tmp, 0o1777), os.MkdirAll(filepath.Join(dir, "testdata"), 0o755)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(tmp, 0o777), os.Chmod(tmp, 0o1777)); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range []sandbox.Mechanism{sandbox.Namespaces, sandbox.Bubblewrap} {
+	for _, m := range ways {
 		t.Run(string(m), func(t *testing.T) {
 			if _, err := exec.LookPath("bwrap"); err != nil && m == sandbox.Bubblewrap {
 				t.Fatal("bwrap is needed (Debian: apt-get install bubblewrap) to test the way through it")
 			}
-			cmd := exec.Command(filepath.Join(dir, "tests"), "-test.count=1", "-test.skip=Ordinary|Root")
+			cmd := exec.Command(filepath.Join(dir, "tests"), "-test.count=1", "-test.skip=Ordinary|Root|Nowhere")
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), mechanismVariable+"="+string(m), "ROOFLAB_TEST_HOSTILE="+program, "TMPDIR="+tmp, "HOME="+tmp)
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+			cmd.SysProcAttr = as
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
+	}
+}
+
+// In a user namespace that may have none below it there is no way.
+func TestNothingIsRunWhereThereIsNowhereToRunIt(t *testing.T) {
+	const inside = "ROOFLAB_TEST_NOWHERE"
+	if os.Getenv(inside) != "" {
+		_, err := sandbox.Open(t.Context(), "")
+		var none *sandbox.UnavailableError
+		if !errors.As(err, &none) || !strings.Contains(err.Error(), "nothing is run") || none.Reasons[sandbox.Namespaces] == nil || none.Reasons[sandbox.Bubblewrap] == nil {
+			t.Error(err)
+		}
+		t.Log(err)
+		return
+	}
+	cmd := exec.Command("unshare", "--user", "--map-root-user", "sh", "-c",
+		`echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" -test.count=1 -test.v -test.run=Nowhere`, os.Args[0])
+	cmd.Env = append(os.Environ(), inside+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "PASS: TestNothingIsRun") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+func TestThreadsComputeInTheSandbox(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "threads.c")
+	code := `#include <omp.h>
+#include <stdio.h>
+int main(void) { int n = 0;
+#pragma omp parallel reduction(+:n)
+n += 1;
+printf("%d\n", n); return 0; }`
+	if err := os.WriteFile(source, []byte(code), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "threads")
+	if out, err := exec.Command("gcc", "-fopenmp", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("gcc with OpenMP is needed (Debian: apt-get install gcc): %v\n%s", err, out)
+	}
+	o := run(t, func(c *sandbox.Command) {
+		c.Put, c.Argv, c.Env = []sandbox.Copy{{From: program, To: "threads"}}, []string{"./threads"}, []string{"OMP_NUM_THREADS=4"}
+	})
+	if string(o.Stdout) != "4\n" || o.Spawned != 4 {
+		t.Errorf("%v: %q, %d spawned: %s", o, o.Stdout, o.Spawned, o.Stderr)
+	}
+}
+
+func TestOpenCLComputesInTheSandbox(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "opencl")
+	if out, err := exec.Command("gcc", "-o", program, "testdata/opencl.c", "-l:libOpenCL.so.1").CombinedOutput(); err != nil {
+		t.Fatalf("OpenCL's loader is needed (Debian: apt-get install ocl-icd-libopencl1 pocl-opencl-icd): %v\n%s", err, out)
+	}
+	o := run(t, func(c *sandbox.Command) {
+		c.Put, c.Argv = []sandbox.Copy{{From: program, To: "opencl"}}, []string{"./opencl"}
+		c.Limits.Wall = time.Minute
+		c.Watch = &sandbox.Watch{}
+	})
+	if string(o.Stdout) != "0: 2 4 6 8\n" || len(o.Attempts) != 0 {
+		t.Errorf("%v: %q %s %v", o, o.Stdout, o.Stderr, o.Attempts)
 	}
 }
 
@@ -533,4 +597,17 @@ func ExampleOpen() {
 	// Output:
 	// hello
 	// exit status 2
+}
+
+// What a run costs besides the program: Wall does not count it.
+func BenchmarkRun(b *testing.B) {
+	box, err := sandbox.Open(b.Context(), "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := box.Run(b.Context(), sandbox.Command{Argv: []string{"true"}}); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

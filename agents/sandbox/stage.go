@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -55,7 +56,11 @@ func ServeIfAsked() {
 	}
 	runtime.LockOSThread() // for good: privileges, filters and tracing are of the thread
 	s := stage{parent: stageSocket}
-	unix.CloseOnExec(s.parent)
+	// Not even what a library of the parent's left open reaches the command.
+	if err := unix.CloseRange(stageSocket, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		s.say(report{Fault: "closing descriptors needs Linux 5.11: " + err.Error()})
+		os.Exit(1)
+	}
 	if err := s.serve(); err != nil {
 		s.say(report{Fault: err.Error()})
 		os.Exit(1)
@@ -231,7 +236,7 @@ func (s *stage) run(enough <-chan struct{}) (Outcome, error) {
 	o.Attempts = notices.attempts()
 	switch {
 	case guard.end != "":
-		o.End, o.Why, o.Code = guard.end, guard.why, -1
+		o.End, o.Why, o.Guess, o.Code = guard.end, guard.why, guard.guess, -1
 		if ws.Signaled() {
 			o.Signal = ws.Signal()
 		}
@@ -326,22 +331,25 @@ type numbers struct {
 	own  int // threads of the stage
 }
 
+// tasks reads both at a time at which the stage made no thread.
 func tasks() numbers {
-	var n numbers
-	data, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return n
+	for range 100 {
+		before, err1 := os.ReadDir("/proc/self/task")
+		data, err2 := os.ReadFile("/proc/loadavg")
+		after, err3 := os.ReadDir("/proc/self/task")
+		words := strings.Fields(string(data))
+		if errors.Join(err1, err2, err3) != nil || len(words) == 0 {
+			return numbers{}
+		}
+		last, err := strconv.Atoi(words[len(words)-1])
+		if err != nil {
+			return numbers{}
+		}
+		if len(before) == len(after) {
+			return numbers{last, len(after)}
+		}
 	}
-	words := strings.Fields(string(data))
-	if n.last, err = strconv.Atoi(words[len(words)-1]); err != nil {
-		return numbers{}
-	}
-	own, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return numbers{}
-	}
-	n.own = len(own)
-	return n
+	return numbers{}
 }
 
 // full reports whether less than a page is left in a file system.

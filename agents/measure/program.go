@@ -1,0 +1,78 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rooflab/rooflab/agents/sandbox"
+)
+
+// Program is a command that is measured in a sandbox.
+type Program struct {
+	Box     *sandbox.Box
+	Command sandbox.Command // Watch is not used: it would be timed
+	// Claim finds in what is printed the time that the program says it took: its
+	// first group is a number, which Unit turns into seconds (0 is 1). Nil: it says
+	// nothing.
+	Claim *regexp.Regexp
+	Unit  float64
+	// Check, where there is one, looks at each run that counts or not: at what it
+	// printed and at the files that it left, in dir. So what is measured is what
+	// was validated.
+	Check func(o sandbox.Outcome, dir string) error
+}
+
+// Run is a Runner.
+func (p Program) Run(ctx context.Context) (Sample, error) {
+	v := Sample{CPU: math.NaN(), Claimed: math.NaN()}
+	c := p.Command
+	c.Watch = nil
+	if p.Check != nil {
+		dir, err := os.MkdirTemp("", "rooflab-measure-")
+		if err != nil {
+			return v, err
+		}
+		defer os.RemoveAll(dir)
+		c.Keep = dir
+	}
+	v.Start = time.Now()
+	o, err := p.Box.Run(ctx, c)
+	if err != nil {
+		return v, err
+	}
+	if !o.OK() {
+		text := strings.TrimSpace(string(o.Stderr))
+		return v, fmt.Errorf("it ended with %v: %s", o, text[:min(len(text), 500)])
+	}
+	if o.LeftBehind > 0 { // they may have done the work
+		return v, fmt.Errorf("it left %d processes running", o.LeftBehind)
+	}
+	if p.Check != nil {
+		if err := p.Check(o, c.Keep); err != nil {
+			return v, err
+		}
+	}
+	v.Seconds = o.Wall.Seconds()
+	if cpu := o.User + o.System; cpu > 0 {
+		v.CPU = cpu.Seconds()
+	}
+	if p.Claim != nil {
+		if m := p.Claim.FindSubmatch(o.Stdout); len(m) > 1 {
+			if x, err := strconv.ParseFloat(string(m[1]), 64); err == nil {
+				v.Claimed = x
+				if p.Unit != 0 {
+					v.Claimed *= p.Unit
+				}
+			}
+		}
+	}
+	return v, nil
+}
+
+var _ Runner = Program{}.Run
