@@ -8,7 +8,9 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -50,7 +52,12 @@ platforms too; its checksum is GitHub's word unless --sha256 gives one.
 A download that was interrupted goes on when the command is run again. --dry-run shows what would
 be downloaded; on a machine without network give each file as --wheel FILE.`, pjrt.CPU.Wheels[0].Name, pjrt.CPU.Wheels[0].Version),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return in.run(cmd.Context(), cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// An interrupt says what a download may go on from.
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			defer stop()
+			return in.run(ctx, cmd.OutOrStdout())
+		},
 	}
 	c.Flags().StringVar(&in.dir, "dir", "", "where to install (default "+backend.Dir()+")")
 	c.Flags().StringVar(&in.from, "from", "index", "where the CPU plugin is from: index (pinned wheel) or github (GoMLX's release "+pjrt.Release+")")
@@ -110,16 +117,12 @@ func (in installation) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range backend.Plugins() {
-		if p == path {
-			return nil
-		}
+	if slices.Contains(backend.Plugins(), path) {
+		return nil
 	}
-	for _, d := range backend.SearchPath() {
-		if d == dir { // a CUDA plugin where no GPU is
-			fmt.Fprintln(out, "it is used on machines with an NVIDIA GPU; this one has none")
-			return nil
-		}
+	if slices.Contains(backend.LeftOut(), path) {
+		fmt.Fprintln(out, "it is used on machines with an NVIDIA GPU; this one has none")
+		return nil
 	}
 	fmt.Fprintf(out, "%s is not searched: set PJRT_PLUGIN_LIBRARY_PATH=%s\n", dir, dir)
 	return nil
@@ -171,7 +174,7 @@ func list(out io.Writer, b pjrt.Bundle, dir string) error {
 		}
 		fmt.Fprintf(tw, "%s\t%.1f MB\tsha256 %s\t%s\n", w.File, float64(w.Size)/1e6, w.SHA256, note)
 	}
-	fmt.Fprintf(tw, "%d files\t%.1f MB\tto download: %.1f MB\t\n", len(b.Wheels), float64(b.Size())/1e6, float64(pending)/1e6)
+	fmt.Fprintf(tw, "files: %d\t%.1f MB\tto download: %.1f MB\t\n", len(b.Wheels), float64(b.Size())/1e6, float64(pending)/1e6)
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("writing the list: %w", err)
 	}
@@ -194,6 +197,9 @@ func xlaStatus() *cobra.Command {
 					continue
 				}
 				fmt.Fprintf(out, "found:    %s (%s)\n", p, aboutPlugin(about))
+			}
+			for _, p := range backend.LeftOut() {
+				fmt.Fprintf(out, "left out: %s (there is no NVIDIA device)\n", p)
 			}
 			choice, err := backend.Default()
 			if err != nil {

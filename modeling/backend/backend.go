@@ -131,6 +131,9 @@ func Default() (*Choice, error) {
 		if len(found) == 0 {
 			notice = "models run on GoMLX's Go backend, which is slower than XLA: no PJRT plugin in " + Searched() +
 				"; `rooflab xla install` gets one"
+			if out := LeftOut(); len(out) > 0 {
+				notice += "; " + strings.Join(out, ", ") + " wants an NVIDIA device, and there is none"
+			}
 		} else {
 			notice = "models run on GoMLX's Go backend, which is slower than XLA: " + errors.Join(failures...).Error()
 		}

@@ -80,6 +80,18 @@ func Searched() string {
 // plugins where there is an NVIDIA device, then CPU plugins, then others, each
 // in the order of SearchPath. CUDA plugins without a device are left out.
 func Plugins() []string {
+	found, _ := search()
+	return found
+}
+
+// LeftOut lists the CUDA plugins that Plugins leaves out, since there is no
+// NVIDIA device here.
+func LeftOut() []string {
+	_, out := search()
+	return out
+}
+
+func search() (plugins, leftOut []string) {
 	type candidate struct {
 		path string
 		rank int
@@ -100,6 +112,7 @@ func Plugins() []string {
 				switch name := strings.ToLower(filepath.Base(p)); {
 				case strings.Contains(name, "cuda"), strings.Contains(name, "gpu"):
 					if !hasNVIDIA() {
+						leftOut = append(leftOut, abs)
 						continue
 					}
 					c.rank = 0
@@ -111,11 +124,10 @@ func Plugins() []string {
 		}
 	}
 	sort.SliceStable(found, func(i, j int) bool { return found[i].rank < found[j].rank })
-	var paths []string
 	for _, c := range found {
-		paths = append(paths, c.path)
+		plugins = append(plugins, c.path)
 	}
-	return paths
+	return plugins, leftOut
 }
 
 func libExt() string {
