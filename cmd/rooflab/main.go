@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rooflab/rooflab/agents/sandbox"
 )
 
 // commands collects the constructors of the subcommands; each file of this
@@ -28,6 +30,7 @@ type exitCode int
 func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 func main() {
+	sandbox.ServeIfAsked() // started by itself, as the first process of a sandbox
 	root := &cobra.Command{
 		Use:           "rooflab",
 		Short:         "A live Go notebook and workbench for the performance of code",
