@@ -43,6 +43,15 @@ source, its arguments and sizes, on the timed kernels of a store (see 'rooflab
 generate'). Whole kernels are held out three times: for the test, whose figures
 are printed, for the intervals of predictions, and for early stopping.
 
+With --init it begins with a pre-trained language model, a GGUF or safetensors
+file or a folder with one (Llama, Mistral, Qwen2, SmolLM2), which brings its
+shape and tokenizer. All of it learns, or with --freeze only what is above its
+lowest layers: what these make of a launch is computed once. On a processor
+
+  rooflab train llmperf --data STORE --out DIR --init model.gguf --layers 6 --freeze 6
+
+takes minutes: the lowest six layers as they are, under a new regression head.
+
 DIR gets the model for 'rooflab predict', and DIR/checkpoints the training run:
 after Ctrl-C or a crash the same command with --resume goes on.`,
 		Args: cobra.NoArgs,
@@ -51,6 +60,9 @@ after Ctrl-C or a crash the same command with --resume goes on.`,
 			defer stop()
 			o.Train.Dir = filepath.Join(out, "checkpoints")
 			o.Train.Progress = train.Live("LLMPerf")
+			if o.Init != "" && !cmd.Flags().Changed("size") {
+				o.Size = "" // the pre-trained model brings its own
+			}
 			return trainLLMPerf(ctx, store, out, test, o, cmd.OutOrStdout())
 		},
 	}
@@ -58,6 +70,10 @@ after Ctrl-C or a crash the same command with --resume goes on.`,
 	f.StringVar(&store, "data", "", "the `store` with timed kernels")
 	f.StringVar(&out, "out", "", "the folder for the model, `DIR`")
 	f.StringVar(&o.Size, "size", "5M", "parameters: "+strings.Join(llmperf.SizeNames(), ", "))
+	f.StringVar(&o.Init, "init", "", "begin with the pre-trained model in this file or folder, `PATH`")
+	f.IntVar(&o.Layers, "layers", 0, "use only the `N` lowest layers of it; 0 is all")
+	f.IntVar(&o.Freeze, "freeze", 0, "leave the `N` lowest of these, and the embeddings, as they are; -1 is all")
+	f.IntVar(&o.LoRA, "lora", 0, "in the others learn additions of `RANK` to the projections of queries and values (LoRA) instead of their weights")
 	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of splits, weights and order")
 	f.IntVar(&o.Context, "context", 512, "`tokens` of a launch at most; longer sources are cut")
 	f.BoolVar(&o.Text, "text", false, "learn from the text alone, without counts of operations found in it")
@@ -66,6 +82,7 @@ after Ctrl-C or a crash the same command with --resume goes on.`,
 	f.IntVar(&o.Train.Steps, "steps", 0, "steps at most; 0 is as many as the epochs have")
 	f.IntVar(&o.Train.Batch, "batch", 32, "launches in a step")
 	f.StringVar(&o.Train.Backend, "backend", "", "xla, go, or the best that is there")
+	f.Float64Var(&o.Train.Rate, "rate", 0, "learning `rate` at its peak; 0 is one for the size")
 	f.BoolVar(&o.Train.Resume, "resume", false, "go on from the checkpoints in DIR")
 	for _, name := range []string{"data", "out"} {
 		if err := c.MarkFlagRequired(name); err != nil {

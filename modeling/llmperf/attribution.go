@@ -86,6 +86,10 @@ func (m *Model) attribution(ctx context.Context, x Example) (*Attribution, error
 	}
 	tokens := d.rows[0]
 	arg, _ := m.tokenizer.Special("<arg>")
+	sizes := tokens.Len() // where a text's begin
+	if c := m.encoder(); c.plain() {
+		sizes -= len(m.tokenizer.AppendIDs(nil, launchText(x)))
+	}
 	cut, hasCut := m.tokenizer.Special("<cut>")
 	sep, _ := m.tokenizer.Special("<sep>")
 	separators := 0
@@ -95,6 +99,12 @@ func (m *Model) attribution(ctx context.Context, x Example) (*Attribution, error
 		case line >= 1 && line <= len(a.Lines):
 			l := &a.Lines[line-1]
 			l.Value, l.Weight, l.Tokens = l.Value+v, l.Weight+math.Abs(v), l.Tokens+1
+		case m.encoder().plain():
+			if i < sizes {
+				a.Arguments += v
+			} else {
+				a.Sizes += v
+			}
 		case id == sep:
 			separators++
 		case hasCut && id == cut:

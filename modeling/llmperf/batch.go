@@ -16,6 +16,7 @@ import (
 // encoded are launches as a network sees them; a train.Examples.
 type encoded struct {
 	tokenizer *tokenize.Tokenizer
+	base      string // that the network begins with
 	rows      []tokenize.Encoding
 	side      [][]float32
 	width     int       // of side
@@ -73,7 +74,7 @@ func (d *encoded) Batch(ids []int, length int) (train.Batch, error) {
 func (d *encoded) Hash() string {
 	h := sha256.New()
 	put := func(v any) { _ = binary.Write(h, binary.LittleEndian, v) }
-	_, _ = io.WriteString(h, d.tokenizer.Hash())
+	_, _ = io.WriteString(h, d.tokenizer.Hash()+d.base)
 	for i, r := range d.rows {
 		put(int64(r.Len()))
 		put(r.IDs)

@@ -30,15 +30,21 @@ func Specials() []string { return slices.Sorted(maps.Values(special)) }
 // said for zeros) and accessed, or <scalar>, its type and value. Names are left out,
 // the place in the list says which it is: a launch and its twin with other
 // names are the same. Sizes are <global> and <local> with a number for each
-// dimension. Where all is too long the source is cut, what stands before the
+// dimension. A tokenizer without these tokens, which is a language model's, gets
+// the source as it is and, behind it, comments with arguments and sizes. Where all is too long the source is cut, what stands before the
 // kernel first; arguments and sizes stay.
 type Encoder struct {
 	Tokenizer *tokenize.Tokenizer
 	Limit     int // tokens at most
+	// Begin is a special token before a text, "" for none (see Base).
+	Begin string
 }
 
 // Encode is a launch as tokens.
 func (c Encoder) Encode(x Example) (tokenize.Encoding, error) {
+	if c.plain() {
+		return c.text(x)
+	}
 	s := c.Tokenizer.NewSequence()
 	s.Special(tokenize.Begin)
 	s.Source(x.Source)

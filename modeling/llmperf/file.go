@@ -95,8 +95,7 @@ func (m *Model) state() (train.State, error) {
 	if m.network == nil {
 		return nil, errUnread
 	}
-	s, err := m.network.State()
-	return learnt(s), err
+	return weightsOf(m.network)
 }
 
 func (m *Model) marshal(w weightsRef) ([]byte, error) {
@@ -249,8 +248,19 @@ func fill(n Network, m *Model, s train.State) error {
 	d := &encoded{tokenizer: m.tokenizer, rows: []tokenize.Encoding{{IDs: []int32{0}, Log2: []float32{float32(math.NaN())}, Spans: []tokenize.Span{{Start: -1, End: -1}}}},
 		side: [][]float32{make([]float32, m.shape.Side)}, width: m.shape.Side}
 	b, err := d.Batch([]int{0}, m.lengths[0])
+	t, tuned := n.(Tuner)
+	if err == nil && tuned {
+		err = t.Start(s)
+	}
 	if err == nil {
 		err = n.Prepare(b)
+	}
+	if err == nil && tuned {
+		w, err := weightsOf(n)
+		if err != nil {
+			return err
+		}
+		return s.Fit(w)
 	}
 	if err != nil {
 		return err

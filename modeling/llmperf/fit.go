@@ -26,6 +26,16 @@ type Options struct {
 	Vocab     int
 	// Text leaves the model to the text alone, without kernelcost's features.
 	Text bool
+	// Init is a pre-trained language model to begin with: a GGUF or safetensors
+	// file, or a folder (see package pretrained). It brings Size, Config and
+	// Tokenizer. Layers are how many of its lowest layers are used (0: all), Freeze
+	// how many of these stay as they are, and the embeddings with them (0: all
+	// learns; negative: only the regression head does), and LoRA the rank of what is
+	// learnt beside the weights of the other layers (0: the weights themselves
+	// learn). What frozen layers make of a launch is kept in a file without a name
+	// in the folder for temporary files, 4 bytes for each of a token's Width numbers.
+	Init                 string
+	Layers, Freeze, LoRA int
 	// Gaussian takes the normal distribution's loss (see Config).
 	Gaussian bool
 	// Dropout is 0.1 by default, negative for none.
@@ -39,6 +49,8 @@ type Options struct {
 	// not set, Patience 8, Rate 0.256/Width but 0.003 at most, and Seed is ours. Buckets are the lengths that sequences are padded to,
 	// the longest of which takes the place of Context.
 	Train train.Options
+
+	initial train.State // the weights of Init
 }
 
 // Fit trains a model on measured launches. When ctx ends in training, the model
@@ -73,6 +85,9 @@ func fit(ctx context.Context, e *predict.Examples, opt Options) (m *Model, err e
 		}
 	}()
 	if err := e.Check(true); err != nil {
+		return nil, err
+	}
+	if opt, err = opt.begin(); err != nil {
 		return nil, err
 	}
 	shape, err := opt.shape()
@@ -154,6 +169,10 @@ func (m *Model) train(ctx context.Context, learnt, held *predict.Examples, opt O
 	if m.network, err = newNetwork(m.shape, t); err != nil {
 		return err
 	}
+	if err := start(m.network, opt.initial); err != nil {
+		m.Close()
+		return err
+	}
 	m.Result, err = train.Run(ctx, m.network, examples, validation, t)
 	if m.Result == nil {
 		m.Close()
@@ -164,6 +183,9 @@ func (m *Model) train(ctx context.Context, learnt, held *predict.Examples, opt O
 	if held != nil {
 		detail += fmt.Sprintf(", chosen on %d rows of %d groups that were not learnt from", held.Len(), len(distinct(held.Groups)))
 	}
+	if b := m.shape.Base; b != nil {
+		detail += ", " + b.describe(m.shape)
+	}
 	m.description.Detail = detail
 	return err
 }
@@ -173,6 +195,9 @@ func (m *Model) targets(ctx context.Context, e *predict.Examples) (*encoded, err
 	d, err := m.encode(ctx, e)
 	if err != nil {
 		return nil, err
+	}
+	if b := m.shape.Base; b != nil {
+		d.base = b.id(m.shape)
 	}
 	total := 0.0
 	for r := range e.Len() {

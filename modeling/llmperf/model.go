@@ -62,7 +62,13 @@ func (m *Model) Close() {
 func (m *Model) Describe() predict.Description { return m.description }
 
 // encoder reads launches for the network.
-func (m *Model) encoder() Encoder { return Encoder{m.tokenizer, m.lengths[len(m.lengths)-1]} }
+func (m *Model) encoder() Encoder {
+	c := Encoder{Tokenizer: m.tokenizer, Limit: m.lengths[len(m.lengths)-1]}
+	if b := m.shape.Base; b != nil {
+		c.Begin = b.Begin
+	}
+	return c
+}
 
 // encode is a table for the network, without targets.
 func (m *Model) encode(ctx context.Context, e *predict.Examples) (*encoded, error) {

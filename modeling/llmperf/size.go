@@ -20,6 +20,8 @@ type Config struct {
 	Gaussian bool `json:"gaussian,omitempty"`
 	// Floor is the least scale, in units of the target's standard deviation.
 	Floor float64 `json:"floor"`
+	// Base is the pre-trained model that the network begins with, if any.
+	Base *Base `json:"base,omitempty"`
 }
 
 // Channel is the width of the numeric channel's hidden layer, and Numbers its
@@ -42,6 +44,9 @@ func (c Config) SideWidth() int {
 
 // Parameters is how many numbers such a network learns.
 func (c Config) Parameters() int64 {
+	if c.Base != nil {
+		return c.Base.parameters(c)
+	}
 	w := int64(c.Width)
 	dense := func(in, out int64) int64 { return in*out + out }
 	n := int64(c.Vocab)*w + int64(c.Context)*w                   // tokens, positions
@@ -99,6 +104,9 @@ func (c Config) check() error {
 	if c.Vocab < 1 || c.Context < 1 || c.Width < 1 || c.Layers < 1 || c.Heads < 1 || c.Inner < 1 || c.Side < 0 || c.Width%max(c.Heads, 1) != 0 ||
 		!(c.Dropout >= 0 && c.Dropout < 1) || !(c.Floor > 0) || c.Vocab > 1<<20 || c.Context > 1<<20 || c.Width > 1<<16 || c.Layers > 1<<10 || c.Inner > 1<<20 || c.Side > 1<<16 {
 		return fmt.Errorf("the shape of the network %+v is none: sizes are positive and in reason, Width is a multiple of Heads, Floor is positive", c)
+	}
+	if c.Base != nil {
+		return c.Base.check(c)
 	}
 	return nil
 }

@@ -34,6 +34,9 @@ type network struct {
 
 // New makes a network, as llmperf.Engine.
 func New(c llmperf.Config, opt train.Options) (llmperf.Network, error) {
+	if c.Base != nil {
+		return newTuner(c, opt)
+	}
 	n, err := gomlx.New(gomlx.Model{
 		Forward: func(scope *model.Scope, dtype dtypes.DType, in []*graph.Node) []*graph.Node {
 			content := content(scope, c, dtype, in)
