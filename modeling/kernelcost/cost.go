@@ -71,7 +71,7 @@ func (p *Program) Analyse(l Launch) (*Cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{p: p, g: g, launch: &l, assume: l.Assume.filled(), unrolled: 1, noted: map[string]bool{}, arrays: map[*csource.Variable]*object{}}
+	r := &run{p: p, g: g, launch: &l, assume: l.Assume.filled(), unrolled: 1, share: 1, noted: map[string]bool{}, arrays: map[*csource.Variable]*object{}}
 	var w []float64
 	r.ids, w, r.warp = g.sample(l.Seed)
 	r.lanes = len(w)

@@ -140,7 +140,8 @@ func (r *run) count(s *state, at csource.Pos, k Kind, n int) {
 		r.tally[i] = t
 	}
 	t[s.level][k] += s.sum * float64(n)
-	r.places[spot{at.Offset, at.Line, k}] += s.sum
+	r.places[spot{at.Offset, at.Line, k}] += s.sum * r.share
+	r.moved[k] += s.sum * float64(n) * (1 - r.share)
 	r.ticks += s.sum * float64(n)
 }
 

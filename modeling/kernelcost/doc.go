@@ -36,7 +36,8 @@
 // Unseen counts it: others might not.
 //
 // Counts are those of the text: no subexpression is shared, nothing is hoisted
-// out of loops but arithmetic of literals, variables live in registers, index
+// out of loops but arithmetic of literals (what a compiler would hoist is Hoisted,
+// and not in Places and Features), variables live in registers, index
 // arithmetic counts as integer operations and the final scaling by the element's
 // size does not. Work of one work-item is Total by Items.
 //

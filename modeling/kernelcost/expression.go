@@ -8,6 +8,9 @@ func (r *run) eval(s *state, e csource.Expr) *value {
 		return anything(tInt, false)
 	}
 	r.now = s
+	if leave := r.enter(e); leave != nil {
+		defer leave()
+	}
 	switch e := e.(type) {
 	case *csource.Ident:
 		if e.Slot < 0 {

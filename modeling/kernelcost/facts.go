@@ -22,13 +22,14 @@ type exit struct {
 type loopFacts struct {
 	conjuncts []csource.Expr
 	exits     []exit
-	open      bool           // can be left by what is no exit
-	assigned  []int          // slots declared outside
-	times     map[int]int    // assignments by slot
-	changes   map[int]change // of slots that are assigned once
-	control   bool           // branches or loops inside
-	inner     bool           // loops inside
-	walkedBy  map[int]string // arrays that are indexed by a slot alone
+	open      bool                  // can be left by what is no exit
+	assigned  []int                 // slots declared outside
+	times     map[int]int           // assignments by slot
+	changes   map[int]change        // of slots that are assigned once
+	control   bool                  // branches or loops inside
+	inner     bool                  // loops inside
+	walkedBy  map[int]string        // arrays that are indexed by a slot alone
+	fixed     map[csource.Expr]bool // what is the same in all iterations, the largest such expressions
 }
 
 func isComparison(op string) bool {
@@ -103,6 +104,7 @@ func factsOf(l *csource.Loop, functions map[string]*csource.Function) *loopFacts
 		f.conjuncts = nil
 	}
 	f.leaves(l.Body, true)
+	f.fix(l, functions)
 	return f
 }
 

@@ -41,15 +41,15 @@ var features = func() []feature {
 		name  string
 		bytes int
 	}{{"f32", 4}, {"f64", 8}, {"f16", 2}} {
-		both(p.name+"_flop", func(c *Cost) float64 { return c.Total.Flop(p.bytes) })
+		both(p.name+"_flop", func(c *Cost) float64 { return c.executed.Flop(p.bytes) })
 	}
 	for _, k := range []Kind{Add, Mul, FMA, Div, Sqrt, Transcendental, Trigonometric, Power, Simple, Fusable} {
 		both(kindNames[k][len("f32_"):], func(c *Cost) float64 {
-			return c.Total[Float(k, 4)] + c.Total[Float(k, 8)] + c.Total[Float(k, 2)]
+			return c.executed[Float(k, 4)] + c.executed[Float(k, 8)] + c.executed[Float(k, 2)]
 		})
 	}
 	for k := IntAdd; k < Kinds; k++ {
-		both(k.String(), func(c *Cost) float64 { return c.Total[k] })
+		both(k.String(), func(c *Cost) float64 { return c.executed[k] })
 	}
 	for p := range patterns {
 		logs("global_bytes_"+p.String(), func(c *Cost) float64 {
@@ -91,11 +91,11 @@ var features = func() []feature {
 		if b == 0 {
 			return 0
 		}
-		return c.Total.GlobalBytes() / b
+		return c.executed.GlobalBytes() / b
 	})
 	logs("flop_per_byte", func(c *Cost) float64 {
-		if b := c.Total.GlobalBytes(); b > 0 {
-			return c.Total.Flops() / b
+		if b := c.executed.GlobalBytes(); b > 0 {
+			return c.executed.Flops() / b
 		}
 		return 0
 	})

@@ -45,7 +45,7 @@ func (r *run) loop(s *state, l *csource.Loop) {
 	if t.known && t.same && t.general && t.n > 0 && r.unrolled*t.n <= followedIn &&
 		(t.n <= 4 || t.n <= followed && (f.control || r.carries(s, f)) || geometric && t.n <= 2*followed) {
 		r.unrolled *= t.n
-		r.unroll(s, l, f)
+		r.unroll(s, l, f, float64(t.n))
 		r.unrolled /= t.n
 	} else {
 		r.sampleLoop(s, l, f, t)
@@ -86,8 +86,8 @@ func (r *run) test(s *state, f *loopFacts, l *csource.Loop, t trips) {
 }
 
 // unroll follows each iteration.
-func (r *run) unroll(s *state, l *csource.Loop, f *loopFacts) {
-	frame := &loopFrame{}
+func (r *run) unroll(s *state, l *csource.Loop, f *loopFacts, n float64) {
+	frame := &loopFrame{facts: f, trips: n}
 	r.loops = append(r.loops, frame)
 	first := true
 	before := s.head()
@@ -185,7 +185,12 @@ func (r *run) sampleLoop(s *state, l *csource.Loop, f *loopFacts, t trips) {
 		symbol = loopSymbol + s.loops
 	}
 	wide := r.widen(s, f, t)
-	frame := &loopFrame{}
+	frame := &loopFrame{facts: f}
+	if s.sum > 0 {
+		for k, w := range s.w {
+			frame.trips += w * t.lanes[k] * t.factor / s.sum
+		}
+	}
 	r.loops = append(r.loops, frame)
 	growth := map[int][2]float64{}
 	tick := -1.0

@@ -12,25 +12,27 @@ import (
 
 // Cost is what a launch executes, by estimate.
 type Cost struct {
-	Kernel  string
-	Items   float64 // work-items
-	Groups  float64
-	Group   [3]int64
-	Total   Counts  // of all work-items
-	Sampled Counts  // of Total: means over sampled work-items or iterations
-	Assumed Counts  // of Total: what rests on an assumption about data
-	Lines   []Line  // lines that execute something, in the order of the text
-	Places  []Place // what executes something, in the order of the text
-	Sites   []Site  // places that access memory, private arrays aside
-	Buffers []Buffer
-	Local   int64   // bytes of local memory per work-group
-	Private int64   // bytes of arrays per work-item
-	Depth   float64 // operations on the longest chain of dependent ones in a work-item, loads counting as one
-	Loads   float64 // loads on the longest chain of loads that lead to addresses or values
-	Notes   []string
-	source  string
-	Unseen  int  // branches whose other side no sampled work-item took, though others might
-	Cut     bool // the analysis ran into its limit of steps
+	Kernel   string
+	Items    float64 // work-items
+	Groups   float64
+	Group    [3]int64
+	Total    Counts  // of all work-items
+	Sampled  Counts  // of Total: means over sampled work-items or iterations
+	Assumed  Counts  // of Total: what rests on an assumption about data
+	Hoisted  Counts  // of Total: what a compiler need not execute again, for no iteration of a loop changes it
+	Lines    []Line  // lines that execute something, in the order of the text
+	Places   []Place // what executes something, in the order of the text
+	Sites    []Site  // places that access memory, private arrays aside
+	Buffers  []Buffer
+	Local    int64   // bytes of local memory per work-group
+	Private  int64   // bytes of arrays per work-item
+	Depth    float64 // operations on the longest chain of dependent ones in a work-item, loads counting as one
+	Loads    float64 // loads on the longest chain of loads that lead to addresses or values
+	Notes    []string
+	source   string
+	executed Counts // Executed, for Features
+	Unseen   int    // branches whose other side no sampled work-item took, though others might
+	Cut      bool   // the analysis ran into its limit of steps
 }
 
 // Line is what one line of the source executes.
@@ -43,7 +45,7 @@ type Line struct {
 type Place struct {
 	Offset int // bytes from the beginning of the source
 	Line   int
-	Count  float64 // executions by all work-items
+	Count  float64 // executions by all work-items, without those that Hoisted counts
 }
 
 // spot is where a kind of operation is counted.
@@ -122,6 +124,15 @@ func (c *Cost) Footprint() (bytes float64, known bool) {
 	return bytes, known
 }
 
+// Executed is Total without Hoisted.
+func (c *Cost) Executed() Counts {
+	n := c.Total
+	for k, h := range c.Hoisted {
+		n[k] -= h
+	}
+	return n
+}
+
 // AssumedShare is the part of the operations and accesses that rests on
 // assumptions, 0 to 1.
 func (c *Cost) AssumedShare() float64 { return share(&c.Assumed, &c.Total) }
@@ -166,6 +177,10 @@ func (r *run) result(fn *csource.Function) *Cost {
 		c.Assumed.plus(&l.Assumed)
 		c.Lines = append(c.Lines, l)
 	}
+	for k := range Kinds {
+		c.Hoisted[k] = min(whole(r.moved[k]), c.Total[k])
+	}
+	c.executed = c.Executed()
 	c.Places = r.executed()
 	for _, key := range r.order {
 		c.Sites = append(c.Sites, r.sites[key/3][key%3].result())

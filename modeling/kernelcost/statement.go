@@ -4,9 +4,11 @@ import "github.com/rooflab/rooflab/modeling/kernelcost/csource"
 
 // loopFrame is a loop or switch that is being followed.
 type loopFrame struct {
-	next   []*state // at continue, or at break of a switch
-	left   []*state // at break of a loop
-	choice bool     // a switch
+	next   []*state   // at continue, or at break of a switch
+	left   []*state   // at break of a loop
+	choice bool       // a switch
+	facts  *loopFacts // nil of a switch
+	trips  float64    // mean number of iterations
 }
 
 // exec follows a statement.
