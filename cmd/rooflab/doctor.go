@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/rooflab/rooflab/kernel/jupyter"
 	"github.com/rooflab/rooflab/kernel/toolchain"
 	"github.com/rooflab/rooflab/modeling/backend"
+	"github.com/rooflab/rooflab/modeling/backend/pjrt"
 )
 
 func init() { register(doctorCommand) }
@@ -67,6 +69,7 @@ func selfDescription(ctx context.Context) doctor.Binary {
 		}
 		b.Plugins = append(b.Plugins, p)
 	}
+	b.GPU = gpuDescription(ctx)
 	if c, err := backend.Default(); err != nil {
 		b.Models.Why = err.Error()
 	} else {
@@ -90,4 +93,20 @@ func selfDescription(ctx context.Context) doctor.Binary {
 	py, err := lab.FindPython(ctx)
 	b.Python, b.PythonErr = fmt.Sprintf("%d.%d, %s", py.Major, py.Minor, py.Bin), err
 	return b
+}
+
+// gpuDescription is the NVIDIA driver, and which plugin for CUDA fits it.
+func gpuDescription(ctx context.Context) (g doctor.GPU) {
+	d, err := pjrt.FindDriver(ctx, pjrt.ThisSystem())
+	if err != nil {
+		g.NoDriver, g.DriverErr = errors.Is(err, pjrt.ErrNoDriver), err
+		return g
+	}
+	g.Driver = d.Version
+	for _, each := range d.GPUs {
+		g.Names = append(g.Names, each.Name)
+	}
+	b, err := pjrt.CUDAFor(d)
+	g.CUDA, g.Download, g.FitErr = b.CUDA, b.Size(), err
+	return g
 }

@@ -17,22 +17,21 @@ import (
 // answers maps "command arg arg" to what it prints.
 func made(answers map[string]string) doctor.Machine {
 	all := map[string]string{
-		"go env GOVERSION":                      "go1.26.8",
-		"go env CC":                             "gcc",
-		"go env GOMODCACHE":                     "/mods",
-		"go -C":                                 "there\nthere",
-		"gcc --version":                         "gcc (made up) 12.2.0\nCopyright",
-		"mold --version":                        "mold 2.0",
-		"ld.gold --version":                     "GNU gold 1.16",
-		"nvidia-smi --query-gpu=name":           "H200, 580.65.06",
-		"nvidia-smi --query-gpu=driver_version": "580.65.06, 9.0, H200",
-		"ncu --version":                         "NVIDIA (R) Nsight Compute\nVersion 2025.1",
-		"nsys --version":                        "nsys 2025.1",
-		"perf --version":                        "perf version 6.1",
-		"valgrind --version":                    "valgrind-3.19.0",
-		"clang --version":                       "clang version 14.0.6",
-		"llvm-mca --version":                    "LLVM version 14.0.6",
-		"chromium --version":                    "wrapper: remark 1\nChromium 156.0",
+		"go env GOVERSION":   "go1.26.8",
+		"go env CC":          "gcc",
+		"go env GOMODCACHE":  "/mods",
+		"go -C":              "there\nthere",
+		"gcc --version":      "gcc (made up) 12.2.0\nCopyright",
+		"mold --version":     "mold 2.0",
+		"ld.gold --version":  "GNU gold 1.16",
+		"nvidia-smi":         "H200, 580.65.06",
+		"ncu --version":      "NVIDIA (R) Nsight Compute\nVersion 2025.1",
+		"nsys --version":     "nsys 2025.1",
+		"perf --version":     "perf version 6.1",
+		"valgrind --version": "valgrind-3.19.0",
+		"clang --version":    "clang version 14.0.6",
+		"llvm-mca --version": "LLVM version 14.0.6",
+		"chromium --version": "wrapper: remark 1\nChromium 156.0",
 	}
 	for k, v := range answers {
 		all[k] = v
@@ -72,6 +71,7 @@ func made(answers map[string]string) doctor.Machine {
 				{Path: "/plugins/nvidia/pjrt_c_api_cuda_plugin.so", Platform: "cuda", API: "0.115", Program: "0.104", Devices: []string{"cuda:0"}},
 				{Path: "/plugins/pjrt_c_api_cpu_plugin.so", Platform: "cpu", API: "0.115", Program: "0.104", Devices: []string{"cpu:0"}},
 			},
+			GPU:      doctor.GPU{Driver: "580.65.06", Names: []string{"H200"}, CUDA: 13, Download: 1966753034},
 			Models:   doctor.Models{Engine: "xla", Plugin: "/plugins/nvidia/pjrt_c_api_cuda_plugin.so", Why: "XLA with the PJRT plugin"},
 			SpecDirs: []string{"/data"}, JupyterLab: "4.6.6, /bin/jupyter-lab", Python: "3.11, /bin/python3",
 		},
@@ -153,10 +153,13 @@ func TestWhatIsMissingIsNamedWithTheWayToGetIt(t *testing.T) {
 			"XLA on a GPU", doctor.Missing, "driver 580.65.06 runs CUDA 13, and there is no CUDA plugin in /plugins", "xla install --cuda auto` (2.0 GB", true},
 		{"a GPU whose plugin fails", nil, func(m *doctor.Machine) { m.Binary.Plugins[0].Error = "no libcudnn" },
 			"XLA on a GPU", doctor.Broken, "driver 580.65.06; /plugins/nvidia/pjrt_c_api_cuda_plugin.so: no libcudnn", "--cuda auto", true},
-		{"a driver that is too old", map[string]string{"nvidia-smi --query-gpu=driver_version": "470.82.01, 8.0, A100"},
-			func(m *doctor.Machine) { m.Binary.Plugins = m.Binary.Plugins[1:] },
-			"XLA on a GPU", doctor.Broken, "CUDA 12 needs an NVIDIA driver of version 525 or later, this one is 470.82.01", "update", true},
-		{"no GPU", map[string]string{"nvidia-smi --query-gpu=name": "absent", "nvidia-smi --query-gpu=driver_version": "absent"}, nil,
+		{"a driver that is too old", nil, func(m *doctor.Machine) {
+			m.Binary.Plugins = m.Binary.Plugins[1:]
+			m.Binary.GPU = doctor.GPU{Driver: "470.82.01", FitErr: errors.New("CUDA 12 needs 525 or later")}
+		}, "XLA on a GPU", doctor.Broken, "CUDA 12 needs 525 or later", "update", true},
+		{"a driver that does not answer", nil, func(m *doctor.Machine) { m.Binary.GPU = doctor.GPU{DriverErr: errors.New("nvidia-smi does not run")} },
+			"XLA on a GPU", doctor.Broken, "nvidia-smi does not run", "one version", true},
+		{"no GPU", nil, func(m *doctor.Machine) { m.Binary.GPU = doctor.GPU{NoDriver: true} },
 			"XLA on a GPU", doctor.Missing, "no NVIDIA driver", "only for machines with an NVIDIA card", true},
 		{"models on the Go backend", nil, func(m *doctor.Machine) {
 			m.Binary.Models = doctor.Models{Engine: "go", Why: "GoMLX's Go backend", Notice: "`rooflab xla install` gets a plugin"}
@@ -166,9 +169,9 @@ func TestWhatIsMissingIsNamedWithTheWayToGetIt(t *testing.T) {
 		{"no program for NVML", nil, func(m *doctor.Machine) { m.Glob = func(string) []string { return nil } },
 			"rooflab-nvml", doctor.Missing, "not built yet", "rooflab prepare", true},
 		{"no Go backend", nil, func(m *doctor.Machine) { m.Binary.Engines = nil }, "Go backend", doctor.Missing, "not linked", "drivers.go", true},
-		{"a driver that does not fit its tools", map[string]string{"nvidia-smi --query-gpu=name": "fails:version mismatch"}, nil,
+		{"a driver that does not fit its tools", map[string]string{"nvidia-smi": "fails:version mismatch"}, nil,
 			"NVIDIA driver", doctor.Broken, "version mismatch", "one version", true},
-		{"a driver without tools", map[string]string{"nvidia-smi --query-gpu=name": "absent", "nvidia-smi --query-gpu=driver_version": "absent"}, func(m *doctor.Machine) {
+		{"a driver without tools", map[string]string{"nvidia-smi": "absent"}, func(m *doctor.Machine) {
 			m.ReadFile = func(string) ([]byte, error) { return []byte("NVRM version: 580\nGCC"), nil }
 		}, "NVIDIA driver", doctor.OK, "NVRM version: 580", "", true},
 		{"a broken perf", map[string]string{"perf --version": "fails:perf not found for this kernel 6.1"}, nil,

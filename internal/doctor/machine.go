@@ -42,6 +42,7 @@ type Binary struct {
 	Plugins      []Plugin // PJRT plugins found, best first
 	PluginPath   string   // folders where plugins are looked for
 	Models       Models   // where models are trained
+	GPU          GPU      // what the NVIDIA driver can run
 	SpecDirs     []string // Jupyter data folders where the kernelspec may be
 	JupyterLab   string   // path and version of a jupyter-lab that works, or
 	NoJupyterLab string   // why there is none
@@ -57,6 +58,17 @@ type Plugin struct {
 	Program  string   `json:"program,omitempty"` // the one that go-xla was compiled with
 	Devices  []string `json:"devices,omitempty"`
 	Error    string   `json:"error,omitempty"`
+}
+
+// GPU is an NVIDIA driver, and which of CUDA's plugins it can run.
+type GPU struct {
+	NoDriver  bool     `json:"-"` // there is none, or
+	DriverErr error    `json:"-"` // why it was not found
+	Driver    string   `json:"driver"`
+	Names     []string `json:"gpus,omitempty"`
+	CUDA      int      `json:"cuda,omitempty"` // major version of the plugin that fits, or
+	FitErr    error    `json:"-"`              // why none does
+	Download  int64    `json:"-"`              // bytes of that plugin and its libraries
 }
 
 // Models is the backend that models are trained on.

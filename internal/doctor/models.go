@@ -2,12 +2,8 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
-
-	"github.com/rooflab/rooflab/modeling/backend/pjrt"
 )
 
 // xlaPlugin is about the plugin that is taken first: others are only named.
@@ -51,48 +47,30 @@ func (p Plugin) String() string {
 
 func (p Plugin) cuda() bool { return strings.Contains(strings.ToLower(p.Path), "cuda") }
 
-// xlaOnGPU compares the driver with what CUDA's plugins need.
-func xlaOnGPU(ctx context.Context, m Machine) Finding {
-	d, err := pjrt.FindDriver(ctx, pjrt.System{ReadFile: m.ReadFile, Run: func(ctx context.Context, name string, args ...string) (string, error) {
-		bin, err := m.LookPath(name)
-		if err != nil {
-			return "", exec.ErrNotFound
-		}
-		return m.Run(ctx, bin, args...)
-	}})
-	if errors.Is(err, pjrt.ErrNoDriver) {
-		return missing(err.Error(), "only for machines with an NVIDIA card: install NVIDIA's driver for it, then run `rooflab xla install --cuda auto`")
+// xlaOnGPU is about the driver and the plugin that it can run.
+func xlaOnGPU(_ context.Context, m Machine) Finding {
+	g := m.Binary.GPU
+	switch {
+	case g.NoDriver:
+		return missing("no NVIDIA driver is loaded", "only for machines with an NVIDIA card: install NVIDIA's driver for it, then run `rooflab xla install --cuda auto`")
+	case g.DriverErr != nil:
+		return broken(g.DriverErr.Error(), "the driver and its tools must be of one version: reinstall the driver")
 	}
-	if err != nil {
-		return broken(err.Error(), "the driver and its tools must be of one version: reinstall the driver")
-	}
-	details := struct {
-		Driver string   `json:"driver"`
-		GPUs   []string `json:"gpus,omitempty"`
-		CUDA   int      `json:"cuda,omitempty"` // major version of the plugin that the driver runs
-	}{Driver: d.Version}
-	for _, g := range d.GPUs {
-		details.GPUs = append(details.GPUs, g.Name)
-	}
-	b, err := pjrt.CUDAFor(d)
-	details.CUDA = b.CUDA
-	var f Finding
-	if err != nil {
-		f = broken(err.Error(), "update NVIDIA's driver, or train on the CPU")
-	} else {
-		f = missing(fmt.Sprintf("driver %s runs CUDA %d, and there is no CUDA plugin in %s", d.Version, b.CUDA, m.Binary.PluginPath),
-			fmt.Sprintf("`rooflab xla install --cuda auto` (%.1f GB to download)", float64(b.Size())/1e9))
+	f := missing(fmt.Sprintf("driver %s runs CUDA %d, and there is no CUDA plugin in %s", g.Driver, g.CUDA, m.Binary.PluginPath),
+		fmt.Sprintf("`rooflab xla install --cuda auto` (%.1f GB to download)", float64(g.Download)/1e9))
+	if g.FitErr != nil {
+		f = broken(g.FitErr.Error(), "update NVIDIA's driver, or train on the CPU")
 	}
 	for _, p := range m.Binary.Plugins {
 		if p.cuda() {
-			f = ok("driver %s; %s", d.Version, p)
+			f = ok("driver %s; %s", g.Driver, p)
 			if p.Error != "" {
-				f = broken(fmt.Sprintf("driver %s; %s", d.Version, p), "`rooflab xla install --cuda auto` gets a plugin that fits the driver, with its libraries")
+				f = broken(fmt.Sprintf("driver %s; %s", g.Driver, p), "`rooflab xla install --cuda auto` gets a plugin that fits the driver, with its libraries")
 			}
 			break
 		}
 	}
-	f.Details = details
+	f.Details = g
 	return f
 }
 
