@@ -172,6 +172,9 @@ func TestPinsAreComplete(t *testing.T) {
 	digest := regexp.MustCompile(`^[0-9a-f]{64}$`)
 	for _, b := range []pjrt.Bundle{pjrt.CPU, pjrt.CUDA13, pjrt.CUDA12} {
 		seen := map[string]bool{}
+		if !digest.MatchString(b.PluginSHA256) {
+			t.Errorf("%s: the plugin has the checksum %q", b.Name, b.PluginSHA256)
+		}
 		for _, w := range b.Wheels {
 			prefix := strings.ReplaceAll(w.Name, "-", "_") + "-" + w.Version + "-py3-none-manylinux"
 			if !digest.MatchString(w.SHA256) || w.Size <= 0 || !strings.HasPrefix(w.File, prefix) || !strings.HasSuffix(w.File, "_x86_64.whl") || seen[w.SHA256] {

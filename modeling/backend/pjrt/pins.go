@@ -86,7 +86,8 @@ var (
 	}
 	CUDA12 = Bundle{
 		Name: "cuda12", Platform: "linux/amd64", CUDA: 12,
-		Plugin: "jax_plugins/xla_cuda12/xla_cuda_plugin.so",
+		Plugin:       "jax_plugins/xla_cuda12/xla_cuda_plugin.so",
+		PluginSHA256: "ed4d60d77427548709ca0b5a8e04c1b24cc0091452bb564e4aea01e03ae7eac1",
 		Wheels: []Wheel{
 			{"jax-cuda12-pjrt", "0.11.2", "jax_cuda12_pjrt-0.11.2-py3-none-manylinux_2_27_x86_64.whl",
 				"2133b3afc63307c016ae4980f166b2b3de199759363ead74f7d550eaae953463", 188235313},
