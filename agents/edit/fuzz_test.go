@@ -126,3 +126,19 @@ func FuzzApply(f *testing.F) {
 		}
 	})
 }
+
+// Header lines of any content are written as they were read.
+func FuzzHeader(f *testing.F) {
+	f.Add("R1, [S3] and C2 (x)", "time down, a,b up; `x` ↓", "since", "`a.c` (b)")
+	f.Add("none", "up ,b down,c up", "**x** ", "./a/b.c:")
+	f.Add("and", "`up` ,b down", "", "a//./b")
+	f.Add("", "=up ,b down", "x", "././b.c")
+	f.Add("", "a,", "x", "b\tc")
+	f.Fuzz(func(t *testing.T, evidence, predict, why, file string) {
+		got := edit.Parse("file: "+file+"\nevidence: "+evidence+"\npredict: "+predict+"\nwhy: "+why+"\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n@@ -1 +1 @@\n-x\n+y\n", edit.ParseOptions{})
+		again := edit.Parse(edit.Format(got.Edits), edit.ParseOptions{})
+		if !reflect.DeepEqual(plain(got.Edits), plain(again.Edits)) {
+			t.Fatalf("read\n%+v\nwritten\n%q\nread again\n%+v", plain(got.Edits), edit.Format(got.Edits), plain(again.Edits))
+		}
+	})
+}

@@ -66,32 +66,48 @@ func (e *Edit) cite(list string) {
 // predict reads a list of metrics with their directions: "time down, occupancy
 // up (more warps)".
 func (e *Edit) predict(list string) {
-	for _, item := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ';' }) {
+	for _, item := range predictions(list) {
 		words := strings.Fields(item)
 		at := len(words) - 1
-		direction := func() (Direction, bool) {
-			d, ok := directions[strings.ToLower(strings.Trim(words[at], ".`*"))]
-			return d, ok
-		}
-		for at >= 0 {
-			if _, ok := direction(); ok {
-				break
-			}
+		for at >= 0 && direction(words[at]) == "" {
 			at--
 		}
 		metric := ""
 		if at > 0 {
-			metric = strings.Trim(strings.Join(words[:at], " "), " `*\"':=>→-")
+			metric = strings.Trim(strings.Join(words[:at], " "), " ,;`*\"':=>→-")
 		}
-		if metric == "" {
+		// A name that would be read as two is none.
+		if metric == "" || len(predictions(metric+" down")) > 1 {
 			if len(words) > 0 && !strings.EqualFold(strings.Join(words, " "), "none") {
 				e.Ignored = append(e.Ignored, strings.Join(words, " "))
 			}
 			continue
 		}
-		d, _ := direction()
-		if p := (Prediction{metric, d}); !slices.Contains(e.Predictions, p) {
+		if p := (Prediction{metric, direction(words[at])}); !slices.Contains(e.Predictions, p) {
 			e.Predictions = append(e.Predictions, p)
 		}
 	}
+}
+
+// predictions splits a list at commas that have a blank or a direction beside
+// them: names of perf's events have commas of their own.
+func predictions(list string) []string {
+	var out []string
+	start := 0
+	for i, r := range list {
+		if r != ',' && r != ';' {
+			continue
+		}
+		words := strings.Fields(list[start:i])
+		if next := list[i+1:]; next == "" || strings.TrimLeftFunc(next, unicode.IsSpace) != next || len(words) > 0 && direction(words[len(words)-1]) != "" {
+			out = append(out, list[start:i])
+			start = i + 1
+		}
+	}
+	return append(out, list[start:])
+}
+
+// direction is that of a word, "" for other words.
+func direction(word string) Direction {
+	return directions[strings.ToLower(strings.Trim(word, ".`*"))]
 }

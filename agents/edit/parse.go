@@ -222,11 +222,19 @@ func (p *parser) skip(last string) {
 	}
 }
 
-// cleanPath is a path as an answer has it without quotes and marks around it.
+// cleanPath is a path as an answer has it without quotes and marks around it,
+// and without "./" before it.
 func cleanPath(s string) string {
 	const marks = "`\"'*<>,: \t\v\f\r\n\u00a0\u0085"
 	if rest, ok := strings.CutPrefix(strings.TrimLeft(s, "* \t"), "`"); ok {
-		s, _, _ = strings.Cut(rest, "`")
+		s, _, _ = strings.Cut(rest, "`") // a remark may follow
 	}
-	return strings.TrimPrefix(strings.Trim(s, marks), "./")
+	for {
+		was := s
+		s, _, _ = strings.Cut(strings.Trim(s, marks), "\t") // a time follows, in diffs
+		s = strings.TrimPrefix(s, "./")
+		if s == was {
+			return s
+		}
+	}
 }

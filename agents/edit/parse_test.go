@@ -132,6 +132,8 @@ evidence: R1
 `, []edit.Edit{{Evidence: []string{"R1"}, Hunks: []edit.Hunk{hunk("notes.c", "<<<<<<< SEARCH\n=======", ">>>>>>> REPLACE", 0)}}}},
 		{"nothing cited", "evidence: none\nfile: heat.c\n<<<<<<< SEARCH\n  a = 1;\n=======\n  a = 2;\n>>>>>>> REPLACE", []edit.Edit{{Hunks: one}}},
 		{"a file of the options", "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE", []edit.Edit{{Hunks: []edit.Hunk{hunk("only.c", "x", "y", 0)}}}},
+		{"events with commas", "file: heat.c\nevidence: C1\npredict: cpu/event=0xc4,umask=0x20/ down,time down; `x` up\n<<<<<<< SEARCH\n  a = 1;\n=======\n  a = 2;\n>>>>>>> REPLACE",
+			[]edit.Edit{{Evidence: []string{"C1"}, Predictions: []edit.Prediction{down("cpu/event=0xc4,umask=0x20/"), down("time"), up("x")}, Hunks: one}}},
 		{"no edit at all", "I would not change anything: see file.c and <<<< there.", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
