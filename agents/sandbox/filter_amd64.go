@@ -11,6 +11,7 @@ var calls = append([]call{
 	{"mkdir", unix.SYS_MKDIR, 0, -1, -1},
 	{"rmdir", unix.SYS_RMDIR, 0, -1, -1},
 	{"unlink", unix.SYS_UNLINK, 0, -1, -1},
+	{"rename", unix.SYS_RENAME, 0, -1, -1},
 	{"rename", unix.SYS_RENAME, 1, -1, -1},
 	{"link", unix.SYS_LINK, 1, -1, -1},
 	{"symlink", unix.SYS_SYMLINK, 1, -1, -1},

@@ -30,7 +30,9 @@ var everywhere = []call{
 	{"openat", unix.SYS_OPENAT, 1, 0, 2},
 	{"mkdirat", unix.SYS_MKDIRAT, 1, 0, -1},
 	{"unlinkat", unix.SYS_UNLINKAT, 1, 0, -1},
+	{"renameat", unix.SYS_RENAMEAT, 1, 0, -1},
 	{"renameat", unix.SYS_RENAMEAT, 3, 2, -1},
+	{"renameat2", unix.SYS_RENAMEAT2, 1, 0, -1},
 	{"renameat2", unix.SYS_RENAMEAT2, 3, 2, -1},
 	{"linkat", unix.SYS_LINKAT, 3, 2, -1},
 	{"symlinkat", unix.SYS_SYMLINKAT, 2, 1, -1},
@@ -116,11 +118,17 @@ func (n *notices) keep(a Attempt) {
 
 // judge says whether a call is something that the command may not do.
 func (n *notices) judge(one notice) (Attempt, bool) {
-	i := slices.IndexFunc(calls, func(c call) bool { return c.number == one.Number })
-	if i < 0 {
-		return Attempt{}, false
+	for _, c := range calls { // one with two paths is there twice
+		if c.number == one.Number {
+			if a, bad := n.path(c, one); bad {
+				return a, true
+			}
+		}
 	}
-	c := calls[i]
+	return Attempt{}, false
+}
+
+func (n *notices) path(c call, one notice) (Attempt, bool) {
 	if c.path < 0 {
 		family := map[uint64]string{unix.AF_INET: "IPv4", unix.AF_INET6: "IPv6", unix.AF_PACKET: "packets"}[one.Args[0]]
 		return Attempt{c.name, "network", family}, true

@@ -52,7 +52,7 @@ func program(t *testing.T, variant string) validate.Program {
 	return validate.Program{
 		Argv:   []string{"./kernel"},
 		Put:    []sandbox.Copy{{From: compile(t, "kernel", variant), To: "kernel"}},
-		Limits: sandbox.Limits{Wall: 20 * time.Second, Disk: 16 << 20, Output: 10000},
+		Limits: sandbox.Limits{Wall: time.Minute, Disk: 16 << 20, Output: 10000},
 	}
 }
 

@@ -44,6 +44,7 @@ int main(int argc, char **argv)
 		say("make in /usr", make("/usr/planted"));
 		say("remove", unlink("/usr/bin/true"));
 		say("move", rename("hostile", "/usr/bin/true"));
+		say("move away", rename("/usr/bin/env", "env"));
 		say("folder", mkdir("/planted", 0755));
 		say("link", symlink("/usr", "way-out"));
 		say("through link", make("way-out/planted"));
