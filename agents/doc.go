@@ -10,6 +10,7 @@
 //	            Edits and sources -> new text, or a Rejection with its Reason
 //	build       sources with a candidate's files -> products, or the compiler's log (in the sandbox)
 //	validate    original and candidate on fresh inputs -> a verdict, with each reason against it (in the sandbox)
+//	measure     original and candidate, interleaved -> which is faster, and how sure that is (in the sandbox)
 //	sandbox     a command, files and limits -> how it ended and what it tried
 //	align       Edits, evidence, metrics before and after -> evidence-aligned reasoning scores
 //
@@ -17,8 +18,8 @@
 // logs apart from instructions, and comes back only through edit, which takes
 // nothing but changes of editable lines. Whoever gives the edits (a language
 // model, or rules) is held to the same checks and the same scores. What a
-// candidate does is seen by sandbox, build and validate; none of it is believed
-// from what the candidate says.
+// candidate does is seen by sandbox, build, validate and measure; nothing is
+// believed because the candidate says so.
 //
 // target, edit, prompt and align are pure: they run nothing. target and edit
 // read the files of the target, and only Patch.Write of edit changes any.
