@@ -335,8 +335,11 @@ func (c *checker) limits() {
 	if m.Metric != "" && m.Metric != Time && m.Metric != Energy {
 		c.fault("measure.metric", "%q is none: take %q or %q", m.Metric, Time, Energy)
 	}
-	if c.has("measure.repeats") && (m.Repeats < 4 || m.Repeats > 10000) {
-		c.fault("measure.repeats", "%d: give 4 to 10000; with fewer no rank test can find a difference at 5 %%", m.Repeats)
+	if c.has("measure.repeats") && (m.Repeats < 6 || m.Repeats > 10000 || m.Repeats%2 != 0) {
+		c.fault("measure.repeats", "%d: give an even number, 6 to 10000", m.Repeats)
+	}
+	if c.has("measure.min_effect") && !(m.MinEffect > 0 && m.MinEffect < 1) {
+		c.fault("measure.min_effect", "%g: give a part above 0 and below 1, such as 0.03 for 3 %%", m.MinEffect)
 	}
 	if c.has("measure.alpha") && !(m.Alpha > 0 && m.Alpha < 0.5) {
 		c.fault("measure.alpha", "%g: give a probability above 0 and below 0.5", m.Alpha)

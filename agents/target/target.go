@@ -60,10 +60,11 @@
 //	function = "step"                    # or lines = [12, 40]
 //	kernel = "step"                      # its name in profiles; without it the function's
 //
-//	[measure]
+//	[measure]                            # what is not said is as package measure has it
 //	metric = "time"                      # or "energy"
-//	repeats = 15                         # of original and candidate, interleaved
-//	alpha = 0.05                         # of the significance test
+//	repeats = 24                         # of original and of candidate, at most; they take turns
+//	alpha = 0.05                         # chance of a difference where there is none
+//	min_effect = 0.03                    # smallest change of the median that counts
 //
 //	[budget]                             # what is not said is not limited
 //	time = "10m"
@@ -204,11 +205,13 @@ const (
 	Energy Metric = "energy"
 )
 
-// Measure says how candidates are compared.
+// Measure says how candidates are compared; what is 0 is not said, and as
+// package measure has it.
 type Measure struct {
-	Metric  Metric  `toml:"metric"`  // Time where it is not said
-	Repeats int     `toml:"repeats"` // DefaultRepeats
-	Alpha   float64 `toml:"alpha"`   // DefaultAlpha
+	Metric    Metric  `toml:"metric"`  // Time where it is not said
+	Repeats   int     `toml:"repeats"` // of each side at the last look, even
+	Alpha     float64 `toml:"alpha"`
+	MinEffect float64 `toml:"min_effect"`
 }
 
 // Budget is what may be spent; nil and 0 are no limit.
@@ -237,8 +240,6 @@ const (
 	DefaultRunTimeout     = Duration(time.Minute)
 	DefaultProfileTimeout = Duration(10 * time.Minute)
 	DefaultInputs         = 3
-	DefaultRepeats        = 15
-	DefaultAlpha          = 0.05
 )
 
 // defaults fills what the file does not say.
@@ -255,8 +256,7 @@ func (t *Target) defaults() {
 		t.Inputs.PerRun = 1
 	}
 	t.Inputs.PerRun = cmp.Or(t.Inputs.PerRun, DefaultInputs)
-	m := &t.Measure
-	m.Metric, m.Repeats, m.Alpha = cmp.Or(m.Metric, Time), cmp.Or(m.Repeats, DefaultRepeats), cmp.Or(m.Alpha, DefaultAlpha)
+	t.Measure.Metric = cmp.Or(t.Measure.Metric, Time)
 	for i := range t.Outputs {
 		t.Outputs[i].Format = cmp.Or(t.Outputs[i].Format, FormatBytes)
 	}
