@@ -194,9 +194,12 @@ func (b *Box) wrapped(mounts []mount) *exec.Cmd {
 type conversation struct {
 	cmd    *exec.Cmd
 	socket int
-	once   sync.Once
 	work   *os.Root
 	waited bool
+
+	mu   sync.Mutex // of what other goroutines call: kill and enough
+	open bool       // the socket is
+	told bool
 }
 
 func (s *conversation) start() error {
@@ -212,15 +215,32 @@ func (s *conversation) start() error {
 		unix.Close(pair[0])
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = true
 	return nil
 }
 
 // kill ends the stage; with the first process of a namespace all others end.
-func (s *conversation) kill() { _ = s.cmd.Process.Kill() }
+// The process that was started may be bwrap, which can be ended before it has
+// asked that the stage end with it: but a stage ends, too, when nobody listens.
+func (s *conversation) kill() {
+	_ = s.cmd.Process.Kill()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open {
+		_ = unix.Shutdown(s.socket, unix.SHUT_RDWR)
+	}
+}
 
 // enough tells the stage that the command has printed enough.
 func (s *conversation) enough() {
-	s.once.Do(func() { _ = unix.Sendto(s.socket, []byte("enough"), unix.MSG_NOSIGNAL, nil) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open && !s.told {
+		_ = unix.Sendto(s.socket, []byte("enough"), unix.MSG_NOSIGNAL, nil)
+		s.told = true
+	}
 }
 
 func (s *conversation) wait() error {
@@ -239,6 +259,9 @@ func (s *conversation) wait() error {
 func (s *conversation) close() {
 	s.kill()
 	_ = s.wait() // it was killed
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = false
 	unix.Close(s.socket)
 	if s.work != nil {
 		s.work.Close()
