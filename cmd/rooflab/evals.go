@@ -4,4 +4,5 @@ package main
 import (
 	_ "github.com/rooflab/rooflab/modeling/evaluation/baselines"
 	_ "github.com/rooflab/rooflab/modeling/evaluation/counterscoulomb"
+	_ "github.com/rooflab/rooflab/modeling/evaluation/llmperfgpuflopbench"
 )

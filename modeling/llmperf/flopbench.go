@@ -21,7 +21,8 @@ type FLOPBenchLaunch struct {
 	Name        string    // the kernel's full name, template arguments and parameter types in it
 	CommandLine string    // the program's arguments
 	Times       []float64 // seconds of each repeat, of which Seconds is the median
-	// What the profiler counted: operations, and bytes between DRAM and the chip;
+	// What the profiler counted, the median over the repeats, which may have had
+	// other data and other work: operations, and bytes between DRAM and the chip;
 	// NaN where the table does not tell. It has numbers of integer operations and
 	// intensities, of which neither holds a time: bytes are operations by
 	// intensity. Its rates, which hold the time, are not read.
@@ -85,7 +86,7 @@ func FLOPBench(ctx context.Context, store *datasets.Store) (xs []FLOPBenchLaunch
 		}
 		return math.NaN()
 	}
-	times := map[string][]float64{}
+	times, counts := map[string][]float64{}, map[string][][4]float64{}
 	first := map[string]FLOPBenchLaunch{}
 	var order []string
 	err = store.Each(ctx, func(v []any) {
@@ -122,6 +123,7 @@ func FLOPBench(ctx context.Context, store *datasets.Store) (xs []FLOPBenchLaunch
 			order = append(order, key)
 		}
 		times[key] = append(times[key], seconds)
+		counts[key] = append(counts[key], [4]float64{x.Int, x.FP32, x.FP64, x.Bytes})
 	}, `
 		WITH counted AS (
 			SELECT launch_id AS id, max(value) FILTER (metric = 'intops') AS ops, max(value) FILTER (metric = 'intAI') AS ints,
@@ -144,6 +146,17 @@ func FLOPBench(ctx context.Context, store *datasets.Store) (xs []FLOPBenchLaunch
 	}
 	for _, key := range order {
 		x := first[key]
+		for k, to := range []*float64{&x.Int, &x.FP32, &x.FP64, &x.Bytes} {
+			var known []float64
+			for _, c := range counts[key] {
+				if !math.IsNaN(c[k]) {
+					known = append(known, c[k])
+				}
+			}
+			if *to = math.NaN(); len(known) > 0 {
+				*to = score.Median(known)
+			}
+		}
 		x.Seconds, x.Spread, x.Repeats, x.Times = score.Median(times[key]), spreadOf(times[key]), len(times[key]), times[key]
 		xs = append(xs, x)
 	}

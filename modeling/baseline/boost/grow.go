@@ -338,10 +338,17 @@ func (g *grower) blank() []sums {
 	if n := len(g.free); n > 0 {
 		h := g.free[n-1]
 		g.free = g.free[:n-1]
-		clear(h)
+		for _, j := range g.used { // others are never read
+			clear(g.binsOf(h, j))
+		}
 		return h
 	}
 	return make([]sums, g.width, g.width+256)
+}
+
+// binsOf is the part of a histogram that is of feature j, unknown values last.
+func (g *grower) binsOf(h []sums, j int) []sums {
+	return h[g.offset[j] : g.offset[j]+g.bins.bins(j)+1]
 }
 
 // histogram sums gradients by bin of each feature.
@@ -414,9 +421,12 @@ func (g *grower) divide(t *tree, l *leaf) (a, b *leaf) {
 	small.hist = g.histogram(small.rows)
 	large.hist = l.hist
 	l.hist = nil
-	for i, v := range small.hist {
-		large.hist[i].g -= v.g
-		large.hist[i].h -= v.h
+	for _, j := range g.used {
+		from := g.binsOf(large.hist, j)
+		for i, v := range g.binsOf(small.hist, j) {
+			from[i].g -= v.g
+			from[i].h -= v.h
+		}
 	}
 	return a, b
 }
@@ -430,7 +440,7 @@ func (g *grower) best(l *leaf) candidate {
 	}
 	for _, j := range g.used {
 		known := g.bins.bins(j)
-		h := l.hist[g.offset[j] : g.offset[j]+known+1]
+		h := g.binsOf(l.hist, j)
 		lost := h[known]
 		// A difference of sums leaves rounding where no row is.
 		someUnknown := lost.h > 1e-9*l.total.h
