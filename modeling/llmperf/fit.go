@@ -184,7 +184,7 @@ func (m *Model) train(ctx context.Context, learnt, held *predict.Examples, opt O
 		detail += fmt.Sprintf(", chosen on %d rows of %d groups that were not learnt from", held.Len(), len(distinct(held.Groups)))
 	}
 	if b := m.shape.Base; b != nil {
-		detail += ", " + b.describe(m.shape)
+		detail += ", " + b.describe(m.shape, m.Result.Record.Parameters)
 	}
 	m.description.Detail = detail
 	return err

@@ -90,9 +90,9 @@ func (b *Base) parameters(c Config) int64 {
 	return n + (pooled+1)*w + 2*(w+1)
 }
 
-// describe says what a network began with.
-func (b *Base) describe(c Config) string {
-	s := fmt.Sprintf("begun with %s (%s, SHA-256 %.12s...)", b.Name, b.Architecture, b.SHA256)
+// describe says what a network began with, and how many numbers of it learnt.
+func (b *Base) describe(c Config, learnt int64) string {
+	s := fmt.Sprintf("%d learnt, begun with %s (%s, SHA-256 %.12s...)", learnt, b.Name, b.Architecture, b.SHA256)
 	if c.Layers < b.Layers {
 		s += fmt.Sprintf(", the lowest %d of its %d layers", c.Layers, b.Layers)
 	}

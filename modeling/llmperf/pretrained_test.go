@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rooflab/rooflab/modeling/llmperf"
+	"github.com/rooflab/rooflab/modeling/llmperf/pretrained"
 	"github.com/rooflab/rooflab/modeling/llmperf/pretrained/pretrainedtest"
 	"github.com/rooflab/rooflab/modeling/predict"
 	"github.com/rooflab/rooflab/modeling/train"
@@ -105,8 +106,9 @@ func TestKeptResultsAreThoseOfTheNetwork(t *testing.T) {
 	}
 }
 
-// The last token that is there is read, wherever padding ends.
-func TestPredictionsOfTunedModelsDoNotDependOnPadding(t *testing.T) {
+// The last token that is there is read, wherever padding ends; and attributions
+// are of all that was read, comments too.
+func TestTunedModelsReadWhatIsThereAlone(t *testing.T) {
 	opt := tuning(decoder(t))
 	opt.Train.Buckets = []int{120, 160}
 	m := tuned(t, opt)
@@ -116,6 +118,13 @@ func TestPredictionsOfTunedModelsDoNotDependOnPadding(t *testing.T) {
 	alone := logs(t, m, xs[0])[0]
 	if with := logs(t, m, xs[0], long)[0]; math.Abs(with-alone) > 1e-5 {
 		t.Errorf("alone %g, beside a longer one %g", alone, with)
+	}
+	a, err := m.Attribute(context.Background(), xs[7])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Lines) != 8 || a.Lines[3].Tokens == 0 || a.Lines[1].Tokens == 0 || a.Arguments == 0 || a.Sizes == 0 {
+		t.Errorf("the attribution is %+v", a)
 	}
 }
 
@@ -188,17 +197,6 @@ func TestTuningIsResumed(t *testing.T) {
 	}
 }
 
-func TestLinesOfATunedModelHaveWeight(t *testing.T) {
-	m := tuned(t, tuning(decoder(t)))
-	a, err := m.Attribute(context.Background(), thirty()[7])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(a.Lines) != 8 || a.Lines[3].Tokens == 0 || a.Lines[1].Tokens == 0 || a.Arguments == 0 || a.Sizes == 0 { // comments are read, too
-		t.Errorf("the attribution is %+v", a)
-	}
-}
-
 func TestWhatCannotBeTunedIsSaid(t *testing.T) {
 	path := decoder(t)
 	for want, change := range map[string]func(*llmperf.Options){
@@ -224,10 +222,14 @@ func TestWhatCannotBeTunedIsSaid(t *testing.T) {
 // A launch is read as the source with comments behind it; <|endoftext|> is put
 // before it because the file says so.
 func TestALanguageModelReadsALaunchAsText(t *testing.T) {
-	m := tuned(t, tuning(decoder(t)))
+	m, err := pretrained.Open(decoder(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
 	x := thirty()[2]
 	x.Args = []llmperf.Argument{argument("x=buf:float:16:random(7):w"), argument("n=int:1048576"), argument("s=local:64")}
-	e, err := llmperf.Encoder{Tokenizer: m.Tokenizer(), Limit: 512, Begin: "<|endoftext|>"}.Encode(x)
+	e, err := llmperf.Encoder{Tokenizer: m.Tokenizer(), Limit: 512, Begin: m.Config.Begin}.Encode(x)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (g *ggufFile) config() (Config, error) {
 			return 0
 		}
 	}
-	real := func(key string, otherwise float64) float64 {
+	number := func(key string, otherwise float64) float64 {
 		switch v := g.keys[arch+"."+key].(type) {
 		case float64:
 			return v
@@ -58,7 +58,7 @@ func (g *ggufFile) config() (Config, error) {
 	}
 	c := Config{Architecture: arch, Context: whole("context_length", 0), Width: whole("embedding_length", 0), Layers: whole("block_count", 0),
 		Heads: whole("attention.head_count", 0), Inner: whole("feed_forward_length", 0),
-		Epsilon: real("attention.layer_norm_rms_epsilon", 0), Theta: real("rope.freq_base", 10000), Bias: arch == "qwen2"}
+		Epsilon: number("attention.layer_norm_rms_epsilon", 0), Theta: number("rope.freq_base", 10000), Bias: arch == "qwen2"}
 	c.KVHeads = whole("attention.head_count_kv", c.Heads)
 	c.HeadWidth = whole("attention.key_length", c.Width/max(c.Heads, 1))
 	if w := whole("attention.sliding_window", 0); w > 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -273,6 +274,44 @@ func TestFilesThatWereCutOffAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Files with bytes changed at random, most of them in their headers, give a model
+// or an error. (The fuzz tests below look further.)
+func TestDamagedFilesGiveAModelOrAnError(t *testing.T) {
+	m, dir := pretrainedtest.Tiny(), t.TempDir()
+	m.HuggingFace(t, dir, 1)
+	m.GGUF(t, filepath.Join(dir, "m.gguf"))
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, name := range []string{"m.gguf", "model.safetensors", "config.json", "tokenizer.json"} {
+		path := filepath.Join(dir, name)
+		good, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := 0
+		for range damaged {
+			bad := slices.Clone(good)
+			within := min(len(bad), 1<<rng.IntN(17))
+			for range 1 + rng.IntN(4) {
+				bad[rng.IntN(within)] = byte(rng.IntN(256))
+			}
+			if err := os.WriteFile(path, bad, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if whole(path) != nil && !strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".json") && whole(dir) != nil {
+				refused++
+			}
+		}
+		if refused == 0 {
+			t.Errorf("%s: all were read", name)
+		}
+		if err := os.WriteFile(path, good, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const damaged = 200 // files of each kind
 
 // Any bytes give a model or an error, in memory that the file's size bounds.
 func FuzzGGUF(f *testing.F) {
