@@ -39,6 +39,9 @@ var tested = []layer{
 	}},
 	{"gelu", [][]int{{9}}, func(_ *model.Scope, x []*graph.Node) *graph.Node { return activation.Gelu(x[0]) }},
 	{"gelu, approximate", [][]int{{9}}, func(_ *model.Scope, x []*graph.Node) *graph.Node { return activation.GeluApproximate(x[0]) }},
+	{"gelu of ours", [][]int{{3, 3}}, func(_ *model.Scope, x []*graph.Node) *graph.Node { return gomlx.Gelu(x[0]) }},
+	{"dense of ours, wider", [][]int{{2, 3, 4}}, func(s *model.Scope, x []*graph.Node) *graph.Node { return gomlx.Dense(s, x[0], 5) }},
+	{"dense of ours, narrower", [][]int{{3, 4}}, func(s *model.Scope, x []*graph.Node) *graph.Node { return gomlx.Dense(s, x[0], 2) }},
 	{"embedding", nil, func(s *model.Scope, _ []*graph.Node) *graph.Node {
 		return layers.Embedding(s, graph.Const(graphOf(s), [][]int32{{1, 4, 1}, {0, 2, 4}}), dtypes.Float64, 5, 3)
 	}},

@@ -36,7 +36,7 @@ func LSTM(scope *model.Scope, x *graph.Node, width int) *graph.Node {
 	bias := scope.VariableWithShape("biases", shapes.Make(dtype, 4*width)).NodeValue(g)
 
 	steps := graph.Reshape(graph.Transpose(x, 0, 1), length*n, features)
-	inputs := graph.Add(graph.MatMul(steps, wx), graph.ExpandLeftToRank(bias, 2))
+	inputs := graph.Add(product(steps, wx), graph.ExpandLeftToRank(bias, 2))
 	r := recurrence{graph.Reshape(inputs, length, n, 4*width), wh, length, n, width}
 	return graph.Transpose(r.hidden(), 0, 1)
 }
@@ -58,18 +58,12 @@ func (r recurrence) hidden() *graph.Node {
 	after := graph.StopGradient(graph.Slice(hidden, graph.AxisRange(1, r.length+1)))
 	// The gradient of after is that of the sums before the gates, which are
 	// inputs + h_{t-1} wh, with h_{t-1} a constant in this place: the loop
-	// backwards has what goes through it. GoMLX lets us write the gradient of
-	// an identity alone; after goes through one together with the sums, whose
-	// values nobody asks for, so that no compiler computes them.
-	sums := graph.Reshape(graph.MatMul(graph.Reshape(before, r.length*r.n, r.width), r.wh), r.length, r.n, 4*r.width)
-	both := graph.Concatenate([]*graph.Node{after, graph.Add(r.inputs, sums)}, -1)
-	only := func(x *graph.Node) *graph.Node {
-		return graph.Slice(x, graph.AxisRange(), graph.AxisRange(), graph.AxisRange(0, r.width))
-	}
-	return only(graph.IdentityWithCustomGradient(both, func(_, v *graph.Node) *graph.Node {
-		v = only(v)
-		return graph.Concatenate([]*graph.Node{graph.ZerosLike(v), r.backward(v, cells, gates)}, -1)
-	}))
+	// backwards has what goes through it. Nobody asks for the sums' values, and
+	// no compiler computes them.
+	sums := graph.Reshape(product(graph.Reshape(before, r.length*r.n, r.width), r.wh), r.length, r.n, 4*r.width)
+	return joined(after, graph.Add(r.inputs, sums), -1, func(v *graph.Node) (values, input *graph.Node) {
+		return graph.ZerosLike(v), r.backward(v, cells, gates)
+	})
 }
 
 // shapes of one step's states, of all steps', with those before the first, and
