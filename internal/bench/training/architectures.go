@@ -92,12 +92,12 @@ func squared(labels, predictions []*graph.Node) *graph.Node {
 
 // head makes one number of each example's features.
 func head(scope *model.Scope, x *graph.Node) []*graph.Node {
-	return []*graph.Node{graph.Squeeze(layers.Dense(scope.In("head"), x, true, 1), -1)}
+	return []*graph.Node{graph.Squeeze(gomlx.Dense(scope.In("head"), x, 1), -1)}
 }
 
 func mlp(scope *model.Scope, _ dtypes.DType, in []*graph.Node) []*graph.Node {
-	x := activation.Relu(layers.Dense(scope.In("dense_0"), in[0], true, mlpWidth))
-	x = activation.Relu(layers.Dense(scope.In("dense_1"), x, true, mlpWidth))
+	x := activation.Relu(gomlx.Dense(scope.In("dense_0"), in[0], mlpWidth))
+	x = activation.Relu(gomlx.Dense(scope.In("dense_1"), x, mlpWidth))
 	return head(scope, x)
 }
 
@@ -112,8 +112,8 @@ func encoder(scope *model.Scope, dtype dtypes.DType, in []*graph.Node) []*graph.
 	for i := range encoderDepth {
 		s := scope.In("layer_%d", i)
 		x = graph.Add(x, gomlx.SelfAttention(s.In("attention"), normed(s.In("norm1"), x), nil, encoderHeads))
-		y := layers.Dense(s.In("wide"), normed(s.In("norm2"), x), true, encoderWide)
-		x = graph.Add(x, layers.Dense(s.In("narrow"), activation.GeluApproximate(y), true, encoderWidth))
+		y := gomlx.Dense(s.In("wide"), normed(s.In("norm2"), x), encoderWide)
+		x = graph.Add(x, gomlx.Dense(s.In("narrow"), gomlx.Gelu(y), encoderWidth))
 	}
 	return head(scope, graph.ReduceMean(normed(scope.In("norm"), x), 1))
 }

@@ -98,6 +98,7 @@ func loadXLA(config string) (compute.Backend, error) {
 		}
 		options["cpu_device_count"] = n
 	}
+	lean(parts[0])
 	b, err := xla.NewWithOptions(strings.Join(rest, ","), options)
 	if err != nil {
 		return nil, err // a nil *xla.Backend would be no nil compute.Backend
