@@ -4,5 +4,6 @@ package main
 import (
 	_ "github.com/rooflab/rooflab/modeling/evaluation/baselines"
 	_ "github.com/rooflab/rooflab/modeling/evaluation/counterscoulomb"
+	_ "github.com/rooflab/rooflab/modeling/evaluation/devmap"
 	_ "github.com/rooflab/rooflab/modeling/evaluation/llmperfgpuflopbench"
 )
