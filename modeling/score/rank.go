@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -30,7 +31,12 @@ func ascending(xs []float64) []int {
 	for i := range order {
 		order[i] = i
 	}
-	sort.SliceStable(order, func(i, j int) bool { return xs[order[i]] < xs[order[j]] })
+	slices.SortFunc(order, func(i, j int) int { // faster than a stable sort, and as stable
+		if c := cmp.Compare(xs[i], xs[j]); c != 0 {
+			return c
+		}
+		return i - j
+	})
 	return order
 }
 
