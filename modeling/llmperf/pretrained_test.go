@@ -78,7 +78,7 @@ func TestWhatIsFrozenBeginsAtTheSameLossAndAllLearn(t *testing.T) {
 // layers, is the same: the loss of the weights as they are now.
 func TestKeptResultsAreThoseOfTheNetwork(t *testing.T) {
 	opt := tuning(decoder(t))
-	opt.Freeze = 1
+	opt.Freeze, opt.Text = 1, false
 	opt.Train.Steps, opt.Train.Rate = 2, 1e-9
 	m := tuned(t, opt)
 	// With weights that do not move, the second step's loss is that of the model
