@@ -155,9 +155,11 @@ func (r *run) split(s *state, cond csource.Expr, v *value) (t, f *state, held tr
 	if v.k == unknown {
 		if q, ok := r.guard(s, cond); ok {
 			p, kind = q, BranchByID
+		} else if q, ok := r.odds(s, cond); ok {
+			p, lv = q, sampled
 		}
 	}
-	if lv == sampled && (p == 0 || p == 1) {
+	if lv == sampled && v.k != unknown && (p == 0 || p == 1) {
 		r.unseen++
 		r.note("line %d: all sampled work-items go the same way; others may not", at.Line)
 	}

@@ -139,6 +139,11 @@ func (r *run) read(s *state, p *value, t *csource.Type, id int, at csource.Pos) 
 	r.access(s, id, at, p, t, load)
 	out := anything(t, true)
 	out.depth, out.chain = p.depth+1, p.chain+1
+	if p.obj != nil && p.obj.param && width(t) == 1 {
+		if f, ok := r.launch.Fill[p.obj.name]; ok {
+			out.fill = &f
+		}
+	}
 	return out
 }
 

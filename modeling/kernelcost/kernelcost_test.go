@@ -450,3 +450,22 @@ func TestPlacesOfALine(t *testing.T) {
 		t.Errorf("places execute %v of %v, want 32 sines and 64 remainders", at, c.Places)
 	}
 }
+
+// Of numbers spread evenly from 0 to 1 a quarter is above 0.75; of 0, 1 and 2 one
+// in three is 1. By hand, of 64 work-items.
+func TestBranchesByWhatBuffersHold(t *testing.T) {
+	src := `kernel void k(global const float *a, global const int *d, global float *o) {
+  int i = get_global_id(0);
+  float v = a[i];
+  if (v > 0.75f) o[i] = sin(v);
+  if (d[i] == 1) o[i] = pow(v, 1.5f);
+}`
+	c := analyse(t, src, "", Launch{Global: []int64{96}, Local: []int64{16}, Fill: map[string]Fill{"a": {0, 1}, "d": {0, 3}}})
+	if got := [2]float64{c.Total[Trigonometric], c.Total[Power]}; math.Abs(got[0]-24) > 1e-9 || math.Abs(got[1]-32) > 1e-9 {
+		t.Errorf("%v sines and powers, want 24 and 32", got)
+	}
+	c = analyse(t, src, "", Launch{Global: []int64{96}, Local: []int64{16}})
+	if got := [2]float64{c.Total[Trigonometric], c.Total[Power]}; got != [2]float64{48, 48} {
+		t.Errorf("%v sines and powers without knowing the data, want half of the work-items", got)
+	}
+}

@@ -15,6 +15,9 @@ type Launch struct {
 	// Bytes are the sizes of buffers and of local arguments where known, by
 	// parameter. They bound loops whose ends are loaded.
 	Bytes map[string]int64
+	// Fill is what buffers hold, where known, by parameter: it tells how often a
+	// comparison of what is loaded with a number holds.
+	Fill map[string]Fill
 	// Global counts work-items, a multiple of Local; up to three dimensions.
 	// For CUDA that is grid times block.
 	Global, Local []int64

@@ -27,6 +27,7 @@ type value struct {
 	depth   float64 // operations on the longest chain that leads here
 	chain   float64 // loads on it
 	product bool    // is a product that an addition could take in
+	fill    *Fill   // what it is one of, where it was loaded as it is
 }
 
 var (

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/rooflab/rooflab/modeling/kernelcost"
 )
 
 // Argument is what is known of one argument of a launch before it runs.
@@ -210,4 +212,24 @@ func numbers(xs []float64) []string {
 		out = append(out, strconv.FormatFloat(x, 'g', -1, 64))
 	}
 	return out
+}
+
+// fill is what a buffer holds, as far as that is one number or random ones. Without
+// bounds random integers are from 0 up to 100, others from 0 to 1, as
+// collectors/opencl makes them.
+func (a Argument) fill() (kernelcost.Fill, bool) {
+	switch {
+	case a.Kind != Buffer:
+	case a.Init == "zero":
+		return kernelcost.Fill{}, true
+	case a.Init == "fill" && len(a.Range) == 1:
+		return kernelcost.Fill{Low: a.Range[0], High: a.Range[0]}, true
+	case a.Init == "random" && len(a.Range) == 2:
+		return kernelcost.Fill{Low: a.Range[0], High: a.Range[1]}, true
+	case a.Init == "random" && (strings.HasPrefix(a.Type, "float") || strings.HasPrefix(a.Type, "double") || strings.HasPrefix(a.Type, "half")):
+		return kernelcost.Fill{High: 1}, true
+	case a.Init == "random":
+		return kernelcost.Fill{High: 100}, true
+	}
+	return kernelcost.Fill{}, false
 }

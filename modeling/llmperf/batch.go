@@ -19,8 +19,9 @@ type encoded struct {
 	base      string // that the network begins with
 	rows      []tokenize.Encoding
 	side      [][]float32
-	width     int       // of side
-	y, weight []float32 // nil where nothing was measured
+	width     int         // of side
+	counts    [][]float32 // per row and token, nil where the network takes none
+	y, weight []float32   // nil where nothing was measured
 }
 
 // Len implements train.Examples.
@@ -60,6 +61,13 @@ func (d *encoded) Batch(ids []int, length int) (train.Batch, error) {
 		}
 		b.Inputs = append(b.Inputs, side)
 	}
+	if d.counts != nil {
+		counts := train.Array{Dims: tokens, Float32: make([]float32, len(p.IDs))}
+		for i, id := range ids {
+			copy(counts.Float32[i*p.Length:], d.counts[id])
+		}
+		b.Inputs = append(b.Inputs, counts)
+	}
 	y, weight := train.Array{Dims: []int{n}, Float32: make([]float32, n)}, train.Array{Dims: []int{n}, Float32: make([]float32, n)}
 	for i, id := range ids {
 		if d.y != nil {
@@ -86,6 +94,9 @@ func (d *encoded) Hash() string {
 		}
 		if d.width > 0 {
 			put(d.side[i])
+		}
+		if d.counts != nil {
+			put(d.counts[i])
 		}
 		if d.y != nil {
 			put(d.y[i])

@@ -15,6 +15,8 @@ import (
 //	kinds    int32   [n, l]      0 no number, 1 a number, 2 zero
 //	lengths  int32   [n]         tokens that are there, at least 1
 //	side     float32 [n, Side]   only where Config.Side is not 0
+//	counts   float32 [n, l]      only with Config.Counts: log2 of 1 and the
+//	                             executions of what the token stands for
 //
 // and these labels: the standardised target and the weight, float32 [n] each.
 type Network interface {

@@ -247,6 +247,9 @@ func (m *Model) open(s train.State, backend string) error {
 func fill(n Network, m *Model, s train.State) error {
 	d := &encoded{tokenizer: m.tokenizer, rows: []tokenize.Encoding{{IDs: []int32{0}, Log2: []float32{float32(math.NaN())}, Spans: []tokenize.Span{{Start: -1, End: -1}}}},
 		side: [][]float32{make([]float32, m.shape.Side)}, width: m.shape.Side}
+	if m.shape.Counts {
+		d.counts = [][]float32{{0}}
+	}
 	b, err := d.Batch([]int{0}, m.lengths[0])
 	t, tuned := n.(Tuner)
 	if err == nil && tuned {

@@ -24,7 +24,7 @@ type Options struct {
 	// trained on, of Vocab ids (4096 at most).
 	Tokenizer *tokenize.Tokenizer
 	Vocab     int
-	// Text leaves the model to the text alone, without kernelcost's features.
+	// Text leaves the model to the text alone, without kernelcost's features and counts.
 	Text bool
 	// Init is a pre-trained language model to begin with: a GGUF or safetensors
 	// file, or a folder (see package pretrained). It brings Size, Config and
@@ -132,6 +132,9 @@ func fit(ctx context.Context, e *predict.Examples, opt Options) (m *Model, err e
 	m.mean, m.sd = predict.Moments(learnt.LogY())
 	if m.sd == 0 {
 		m.sd = 1
+	}
+	if !opt.Text {
+		m.shape.Counts, m.shape.Mean, m.shape.SD = true, m.mean, m.sd
 	}
 	if err = m.train(ctx, learnt, held, opt); m.Result == nil {
 		return nil, err

@@ -72,7 +72,11 @@ func (m *Model) encoder() Encoder {
 
 // encode is a table for the network, without targets.
 func (m *Model) encode(ctx context.Context, e *predict.Examples) (*encoded, error) {
-	return encodeTable(ctx, m.encoder(), m.scale, e)
+	d, err := encodeTable(ctx, m.encoder(), m.scale, e)
+	if err == nil && m.shape.Counts {
+		d.counts, err = m.executions(ctx, e, d.rows)
+	}
+	return d, err
 }
 
 func encodeTable(ctx context.Context, c Encoder, scale predict.Scale, e *predict.Examples) (*encoded, error) {

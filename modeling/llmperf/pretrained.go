@@ -87,6 +87,9 @@ func (b *Base) parameters(c Config) int64 {
 		n += (int64(c.Side) + 1) * side
 		pooled += side
 	}
+	if c.Counts {
+		n, pooled = n+w+1, pooled+1
+	}
 	return n + (pooled+1)*w + 2*(w+1)
 }
 

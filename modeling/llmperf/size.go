@@ -18,6 +18,12 @@ type Config struct {
 	// Gaussian takes the likelihood of a normal distribution for the loss
 	// instead of that of Laplace's, whose location is the median.
 	Gaussian bool `json:"gaussian,omitempty"`
+	// Counts gives the network how often each token is executed: the predicted time
+	// is then a sum over the tokens of what one execution takes times that, with
+	// a factor from the whole. Mean and SD are the target's, which such a sum needs.
+	Counts bool    `json:"counts,omitempty"`
+	Mean   float64 `json:"mean,omitempty"`
+	SD     float64 `json:"sd,omitempty"`
 	// Floor is the least scale, in units of the target's standard deviation.
 	Floor float64 `json:"floor"`
 	// Base is the pre-trained model that the network begins with, if any.
@@ -49,8 +55,11 @@ func (c Config) Parameters() int64 {
 	}
 	w := int64(c.Width)
 	dense := func(in, out int64) int64 { return in*out + out }
-	n := int64(c.Vocab)*w + int64(c.Context)*w                   // tokens, positions
-	n += dense(Numbers, Channel) + dense(Channel, w)             // numeric channel
+	n := int64(c.Vocab)*w + int64(c.Context)*w       // tokens, positions
+	n += dense(Numbers, Channel) + dense(Channel, w) // numeric channel
+	if c.Counts {
+		n += dense(2, Channel) + dense(Channel, w) + dense(w, 1) // executions
+	}
 	layer := dense(w, 3*w) + dense(w, w)                         // attention
 	layer += dense(w, int64(c.Inner)) + dense(int64(c.Inner), w) // feed-forward
 	layer += 2 * 2 * w                                           // norms
@@ -59,6 +68,12 @@ func (c Config) Parameters() int64 {
 	if s := int64(c.SideWidth()); s > 0 {
 		n += dense(int64(c.Side), s)
 		pooled += s
+		if c.Counts {
+			n += dense(int64(c.Side), w)
+		}
+	}
+	if c.Counts {
+		pooled++
 	}
 	return n + dense(pooled, w) + dense(w, 2)
 }
@@ -101,7 +116,7 @@ func Size(name string) (Config, error) {
 }
 
 func (c Config) check() error {
-	if c.Vocab < 1 || c.Context < 1 || c.Width < 1 || c.Layers < 1 || c.Heads < 1 || c.Inner < 1 || c.Side < 0 || c.Width%max(c.Heads, 1) != 0 ||
+	if c.Vocab < 1 || c.Context < 1 || c.Width < 1 || c.Layers < 1 || c.Heads < 1 || c.Inner < 1 || c.Side < 0 || c.Counts && !(c.SD > 0) || c.Width%max(c.Heads, 1) != 0 ||
 		!(c.Dropout >= 0 && c.Dropout < 1) || !(c.Floor > 0) || c.Vocab > 1<<20 || c.Context > 1<<20 || c.Width > 1<<16 || c.Layers > 1<<10 || c.Inner > 1<<20 || c.Side > 1<<16 {
 		return fmt.Errorf("the shape of the network %+v is none: sizes are positive and in reason, Width is a multiple of Heads, Floor is positive", c)
 	}

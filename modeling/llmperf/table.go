@@ -63,9 +63,9 @@ func Table(xs []Example) (*predict.Examples, error) {
 	return e, nil
 }
 
-// costs are the features of kernelcost, NaN where a launch cannot be analysed.
-func costs(p *kernelcost.Program, x Example) []float64 {
-	l := kernelcost.Launch{Kernel: x.Kernel, Scalars: map[string]float64{}, Bytes: map[string]int64{}, Global: x.Global, Local: x.Local}
+// launchOf is a launch for kernelcost.
+func launchOf(x Example) kernelcost.Launch {
+	l := kernelcost.Launch{Kernel: x.Kernel, Scalars: map[string]float64{}, Bytes: map[string]int64{}, Fill: map[string]kernelcost.Fill{}, Global: x.Global, Local: x.Local}
 	for _, a := range x.Args {
 		switch {
 		case a.Name == "":
@@ -73,9 +73,17 @@ func costs(p *kernelcost.Program, x Example) []float64 {
 			l.Scalars[a.Name] = a.Values[0]
 		case a.Kind == Buffer || a.Kind == Local:
 			l.Bytes[a.Name] = a.Bytes
+			if f, ok := a.fill(); ok {
+				l.Fill[a.Name] = f
+			}
 		}
 	}
-	c, err := p.Analyse(l)
+	return l
+}
+
+// costs are the features of kernelcost, NaN where a launch cannot be analysed.
+func costs(p *kernelcost.Program, x Example) []float64 {
+	c, err := p.Analyse(launchOf(x))
 	if err != nil {
 		row := make([]float64, len(kernelcost.FeatureNames()))
 		for i := range row {

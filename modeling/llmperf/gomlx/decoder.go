@@ -149,5 +149,11 @@ func (d decoder) predictions(scope *model.Scope, x *graph.Node, in []*graph.Node
 	for _, p := range []*graph.Node{mean, last} {
 		pooled = append(pooled, layers.DropoutStatic(scope, p, d.c.Dropout))
 	}
-	return head(scope, d.c, d.dtype, pooled, in)
+	if !d.c.Counts {
+		return head(scope, d.c, d.dtype, pooled, in)
+	}
+	took := spent(scope, d.c, x, in)
+	out := head(scope, d.c, d.dtype, append(pooled, graph.ExpandAxes(took, -1)), in)
+	out[0] = graph.Add(out[0], took)
+	return out
 }

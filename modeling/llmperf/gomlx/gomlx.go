@@ -82,7 +82,11 @@ func content(scope *model.Scope, c llmperf.Config, dtype dtypes.DType, in []*gra
 	x := activation.GeluApproximate(layers.Dense(scope.In("number_hidden"), facts, true, llmperf.Channel))
 	x = layers.Dense(scope.In("number"), x, true, c.Width)
 	has := graph.ConvertDType(graph.ExpandAxes(graph.Add(number, zero), -1), dtype)
-	return graph.Add(tokens, graph.Mul(x, has))
+	x = graph.Add(tokens, graph.Mul(x, has))
+	if c.Counts {
+		x = counted(scope, c, x, in)
+	}
+	return x
 }
 
 // present is which positions are no padding: boolean [n, l].
@@ -100,6 +104,10 @@ func encode(scope *model.Scope, c llmperf.Config, content *graph.Node, in []*gra
 	places := scope.In("places").WithInitializer(initializer.RandomNormalFn(scope, 0.02)).
 		VariableWithShape("embeddings", shapes.Make(dtype, c.Context, c.Width)).NodeValue(g)
 	x := graph.Add(content, graph.ExpandLeftToRank(graph.Slice(places, graph.AxisRange(0, length)), 3))
+	if c.Counts && c.Side > 0 { // what an operation takes depends on what the whole launch touches
+		side := layers.Dense(scope.In("side_tokens"), graph.ConvertDType(in[4], dtype), true, c.Width)
+		x = graph.Add(x, graph.BroadcastToShape(graph.ExpandAxes(side, 1), x.Shape()))
+	}
 	x = layers.DropoutStatic(scope, x, c.Dropout)
 	for i := range c.Layers {
 		s := scope.In("layer_%d", i)
@@ -119,7 +127,13 @@ func encode(scope *model.Scope, c llmperf.Config, content *graph.Node, in []*gra
 	mean := graph.Div(sum, graph.BroadcastToShape(count, sum.Shape()))
 	low := graph.BroadcastToShape(graph.Scalar(g, dtypes.Float32, -1e9), x.Shape())
 	pooled := []*graph.Node{mean, graph.ReduceMax(graph.Where(there, x, low), 1)}
-	return head(scope, c, dtype, pooled, in)
+	if !c.Counts {
+		return head(scope, c, dtype, pooled, in)
+	}
+	took := spent(scope, c, x, in)
+	out := head(scope, c, dtype, append(pooled, graph.ExpandAxes(took, -1)), in)
+	out[0] = graph.Add(out[0], took)
+	return out
 }
 
 // head is location and scale, [n] each in float32, from float32 vectors that say
