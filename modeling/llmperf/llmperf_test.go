@@ -52,7 +52,7 @@ func argument(spec string) llmperf.Argument {
 var fitted = sync.OnceValues(func() (*llmperf.Model, error) {
 	return llmperf.Fit(context.Background(), thirty(), llmperf.Options{
 		Config: small, Text: true, Validation: -1, Seed: 1,
-		Train: train.Options{Steps: 160, Batch: 30, Rate: 0.01, Decay: -1, Buckets: []int{72, 128}, Quiet: true},
+		Train: train.Options{Steps: 240, Batch: 30, Rate: 0.01, Decay: -1, Buckets: []int{72, 128}, Quiet: true},
 	})
 })
 

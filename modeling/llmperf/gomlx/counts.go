@@ -55,5 +55,7 @@ func spent(scope *model.Scope, c llmperf.Config, x *graph.Node, in []*graph.Node
 	each = graph.Where(some, each, fill(-1e9))
 	most := graph.StopGradient(graph.ReduceMax(each, 1))
 	sum := graph.ReduceSum(graph.Exp(graph.Sub(each, graph.BroadcastToShape(graph.ExpandAxes(most, -1), each.Shape()))), 1)
-	return graph.MulScalar(graph.AddScalar(graph.Add(graph.Log(sum), most), -c.Mean), 1/c.SD)
+	took := graph.MulScalar(graph.AddScalar(graph.Add(graph.Log(sum), most), -c.Mean), 1/c.SD)
+	// Of a launch that cannot be analysed no token has a count: the mean, then.
+	return graph.Where(graph.GreaterThan(graph.ReduceMax(log2, 1), graph.ZerosLike(took)), took, graph.ZerosLike(took))
 }
