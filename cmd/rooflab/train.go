@@ -110,7 +110,9 @@ func trainLLMPerf(ctx context.Context, store, out string, test float64, o llmper
 		return err
 	}
 	fitted, err := predict.Conformal{Learner: llmperf.Learner{Options: o}, Fraction: 0.1}.Fit(ctx, e.Rows(p.Train), o.Seed)
-	if err != nil {
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w\nthe same command with --resume goes on from the last checkpoint", err)
+	} else if err != nil {
 		return err
 	}
 	f, ok := fitted.(*predict.Fitted)
