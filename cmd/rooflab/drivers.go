@@ -6,7 +6,8 @@ package main
 import (
 	_ "github.com/rooflab/rooflab/collectors/all"
 	_ "github.com/rooflab/rooflab/datasets/duckdb"
-	_ "github.com/rooflab/rooflab/datasets/recorded"
+	_ "github.com/rooflab/rooflab/datasets/generated"
+_ "github.com/rooflab/rooflab/datasets/recorded"
 	_ "github.com/rooflab/rooflab/kernel/display/rich"
 	_ "github.com/rooflab/rooflab/modeling/backend/engines"
 )
