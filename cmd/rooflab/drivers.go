@@ -7,7 +7,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/all"
 	_ "github.com/rooflab/rooflab/datasets/duckdb"
 	_ "github.com/rooflab/rooflab/datasets/generated"
-_ "github.com/rooflab/rooflab/datasets/recorded"
+	_ "github.com/rooflab/rooflab/datasets/recorded"
 	_ "github.com/rooflab/rooflab/kernel/display/rich"
 	_ "github.com/rooflab/rooflab/modeling/backend/engines"
 )

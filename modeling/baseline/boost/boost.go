@@ -99,8 +99,8 @@ func (l Learner) withDefaults(rows int) (Learner, error) {
 	if l.Loss == "" {
 		l.Loss = Squared
 	}
-	if l.Loss != Squared && l.Loss != Relative && l.Loss != Logistic {
-		return l, fmt.Errorf("the loss is %q, want %q, %q or %q", l.Loss, Squared, Relative, Logistic)
+	if !slices.Contains([]Loss{Squared, Absolute, Relative, Logistic}, l.Loss) {
+		return l, fmt.Errorf("the loss is %q, want %q, %q, %q or %q", l.Loss, Squared, Absolute, Relative, Logistic)
 	}
 	if l.Loss == Logistic && l.Quantiles != [2]float64{} {
 		return l, fmt.Errorf("quantiles %v with the %s loss: odds have none", l.Quantiles, l.Loss)
@@ -159,14 +159,18 @@ func (l Learner) fit(ctx context.Context, e *predict.Examples, seed uint64) (*Mo
 		g := newGrower(l, train, monotone, quantile, rand.New(rand.NewPCG(seed, 0x626f6f7374)))
 		return g.boost(ctx, held, trees)
 	}
-	if m.Mean, err = grow(train, held, l.Trees, 0); err != nil {
+	middle := 0.0 // the mean
+	if l.Loss == Absolute {
+		middle = 0.5
+	}
+	if m.Mean, err = grow(train, held, l.Trees, middle); err != nil {
 		return nil, err
 	}
 	if held != nil {
 		stopping = fmt.Sprintf("%d trees, best of up to %d on %d held-out rows", len(m.Mean.Trees), l.Trees, held.Len())
 		if l.Refit {
 			stopping += ", fitted again on all rows"
-			if m.Mean, err = grow(c, nil, len(m.Mean.Trees), 0); err != nil {
+			if m.Mean, err = grow(c, nil, len(m.Mean.Trees), middle); err != nil {
 				return nil, err
 			}
 		}

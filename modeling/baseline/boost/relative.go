@@ -3,12 +3,14 @@ package boost
 import "math"
 
 // Loss names what is made small. With d the predicted less the measured
-// logarithm it is d^2, or the error as a part of what was measured.
+// logarithm it is d^2, |d|, or the error as a part of what was measured.
 type Loss string
 
 const (
 	// Squared is d^2: the mean of the logarithm is predicted.
 	Squared Loss = "squared"
+	// Absolute is |d|: the median is predicted, of the target as of its logarithm.
+	Absolute Loss = "absolute"
 	// Relative is |exp(d) - 1| = |predicted - measured| / measured, whose mean is
 	// MAPE. A prediction that is far too low costs at most 1, one that is too high
 	// without bound, so that what is unsure is predicted low: if the logarithm is

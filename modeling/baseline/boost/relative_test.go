@@ -64,3 +64,14 @@ func TestAnUnknownLossIsAnError(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The leaves of TestRelativeLeavesByHand by |d|: the medians of 1, 2, 4 and of
+// 10, 10, 1000 are 2 and 10, where the means of the logarithms are 2 and 46.4.
+func TestAbsoluteLossPredictsTheMedian(t *testing.T) {
+	e := rows([][]float64{{1}, {2}, {3}, {11}, {12}, {13}}, []float64{0, math.Log(2), math.Log(4), math.Log(10), math.Log(10), math.Log(1000)})
+	m := fit(t, boost.Learner{Trees: 1, Leaves: 2, Rate: 1, MinRows: 3, Held: -1, Loss: boost.Absolute}, e)
+	got := logs(t, m, rows([][]float64{{2}, {12}}, make([]float64, 2)))
+	if !near(got, []float64{math.Log(2), math.Log(10)}, 1e-12) || !strings.Contains(m.Describe().Detail, "absolute loss") {
+		t.Errorf("%v, %s", got, m.Describe().Detail)
+	}
+}
