@@ -23,7 +23,7 @@ import (
 func init() { register(evalCommand) }
 
 func evalCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, quick bool
 	var seed uint64
 	var out string
 	c := &cobra.Command{
@@ -51,10 +51,11 @@ The evaluations are:
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 			defer stop()
-			return runEvaluation(ctx, e, seed, out, asJSON, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return runEvaluation(ctx, e, evaluation.Options{Seed: seed, Quick: quick}, out, asJSON, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "write the record as JSON")
+	c.Flags().BoolVar(&quick, "quick", false, "leave out what takes longer than some minutes, such as training a large network")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed of all that is drawn")
 	c.Flags().StringVar(&out, "out", "", "write the record to this `FILE` as well, as JSON")
 	return c
@@ -73,7 +74,7 @@ func listEvaluations(indent string) string {
 	return b.String()
 }
 
-func runEvaluation(ctx context.Context, e evaluation.Evaluation, seed uint64, out string, asJSON bool, stdout, stderr io.Writer) (err error) {
+func runEvaluation(ctx context.Context, e evaluation.Evaluation, o evaluation.Options, out string, asJSON bool, stdout, stderr io.Writer) (err error) {
 	var record *os.File
 	if out != "" { // what cannot be written is better known before the work than after
 		if record, err = os.Create(out); err != nil {
@@ -88,14 +89,15 @@ func runEvaluation(ctx context.Context, e evaluation.Evaluation, seed uint64, ou
 	}
 	var said time.Time
 	last := ""
-	imported := func(ctx context.Context, s *datasets.Store, path string) (int64, error) {
+	o.Machine = host.Machine()
+	o.Import = func(ctx context.Context, s *datasets.Store, path string) (int64, error) {
 		sum, err := collectors.ImportFile(ctx, s, path, collectors.Options{})
 		if err != nil {
 			return 0, err
 		}
 		return sum.Run(), nil
 	}
-	r, err := evaluation.Run(ctx, e, evaluation.Options{Seed: seed, Import: imported, Machine: host.Machine(), Progress: func(what string, done, total int) {
+	o.Progress = func(what string, done, total int) {
 		if what == last && done < total && time.Since(said) < 2*time.Second {
 			return
 		}
@@ -105,7 +107,8 @@ func runEvaluation(ctx context.Context, e evaluation.Evaluation, seed uint64, ou
 		} else {
 			fmt.Fprintf(stderr, "eval %s: %s\n", e.Name, what)
 		}
-	}})
+	}
+	r, err := evaluation.Run(ctx, e, o)
 	if err != nil {
 		return err
 	}

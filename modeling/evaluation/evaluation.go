@@ -61,6 +61,10 @@ func (r Result) MarshalJSON() ([]byte, error) {
 // Options are what an evaluation runs with. All may be left zero.
 type Options struct {
 	Seed uint64 // equal seeds give equal results
+	// Quick leaves out what takes longer than some minutes, as training a large
+	// network. A Result without a value whose Note says so stands in its place;
+	// most evaluations have nothing to leave out.
+	Quick bool
 	// Data finds a data set's folder. nil asks datasets/registry.
 	Data func(name string) (dir string, err error)
 	// Import reads a profile into a store and returns its run: collectors.ImportFile,

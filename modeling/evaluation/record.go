@@ -31,6 +31,7 @@ type Record struct {
 	About      string    `json:"about"`
 	Results    []Result  `json:"results"`
 	Seed       uint64    `json:"seed"`
+	Quick      bool      `json:"quick,omitempty"` // Options.Quick
 	Data       []Data    `json:"data"`
 	Program    Program   `json:"program"`
 	Machine    Machine   `json:"machine"`
@@ -72,7 +73,7 @@ type Machine struct {
 
 // Run runs an evaluation and records it.
 func Run(ctx context.Context, e Evaluation, o Options) (*Record, error) {
-	r := &Record{Evaluation: e.Name, About: e.Doc, Seed: o.Seed, Program: program(), Machine: machine(o.Machine), Started: time.Now().UTC()}
+	r := &Record{Evaluation: e.Name, About: e.Doc, Seed: o.Seed, Quick: o.Quick, Program: program(), Machine: machine(o.Machine), Started: time.Now().UTC()}
 	if o.Data == nil {
 		o.Data = func(name string) (string, error) {
 			place, err := registry.Find(name)
@@ -243,6 +244,9 @@ func (r *Record) Table() tabular.Table {
 	}
 	for _, w := range r.Warnings {
 		t.Note("warning: %s", w)
+	}
+	if r.Quick {
+		t.Note("quick: whatever takes long was left out")
 	}
 	revision := ""
 	if r.Program.Revision != "" {
