@@ -6,4 +6,5 @@ import (
 	_ "github.com/rooflab/rooflab/modeling/evaluation/counterscoulomb"
 	_ "github.com/rooflab/rooflab/modeling/evaluation/devmap"
 	_ "github.com/rooflab/rooflab/modeling/evaluation/llmperfgpuflopbench"
+	_ "github.com/rooflab/rooflab/modeling/evaluation/llmperfopencl"
 )
