@@ -1,0 +1,144 @@
+package agents
+
+import (
+	"context"
+
+	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/prompt"
+	"github.com/rooflab/rooflab/agents/target"
+	"github.com/rooflab/rooflab/modeling/insight"
+)
+
+// Advisor proposes edits: rules, a language model (see Ask), or answers that
+// were recorded (see Replay). Whoever it is, its edits go the same way.
+type Advisor interface {
+	// Name is its name in records and scores.
+	Name() string
+	// Advise returns what it proposes for a case. No proposal says that it has
+	// nothing more to propose; an error, that it could not be asked.
+	Advise(ctx context.Context, c Case) (Advice, error)
+}
+
+// Case is what an advisor is told.
+type Case struct {
+	Target  *target.Target
+	Report  *insight.Report // the evidence, of the program as Sources have it
+	Sources []edit.Source   // the current texts, with the lines that may be changed
+	Round   int             // from 1
+	// Tried are earlier proposals with what came of them, the latest first.
+	Tried []prompt.Example
+	// Failure is a proposal of this round that did not build, to be repaired: one
+	// proposal is wanted in its place. Of is its name, Repair counts from 1.
+	Failure *prompt.Failure
+	Of      string
+	Repair  int
+	Left    Spending // what may still be spent; what is nil is not limited
+}
+
+// Spending bounds what an answer may cost.
+type Spending struct {
+	Tokens *int64
+	Money  *float64 // US dollars
+}
+
+// Proposal is edits that belong together: they become one candidate.
+type Proposal struct {
+	Name     string           `json:"name"` // distinct within a round, such as "answer 2"
+	Edits    []edit.Edit      `json:"edits"`
+	Problems []edit.Rejection `json:"problems,omitempty"` // parts of an answer that are no edits
+	Text     string           `json:"text,omitempty"`     // the answer
+}
+
+// Advice is what an advisor says to a case.
+type Advice struct {
+	Proposals []Proposal     `json:"proposals"`
+	Supplied  []string       `json:"supplied"` // ids of the evidence that it was shown
+	Prompt    *prompt.Prompt `json:"prompt,omitempty"`
+	Usage     Usage          `json:"usage"`
+}
+
+// Usage is what advice has cost.
+type Usage struct {
+	Calls  int     `json:"calls"`
+	Input  int64   `json:"input_tokens"`
+	Output int64   `json:"output_tokens"`
+	Money  float64 `json:"money"` // US dollars
+}
+
+// Add adds what other advice has cost.
+func (u *Usage) Add(v Usage) {
+	u.Calls += v.Calls
+	u.Input += v.Input
+	u.Output += v.Output
+	u.Money += v.Money
+}
+
+// Tokens are those of prompts and answers together.
+func (u Usage) Tokens() int64 { return u.Input + u.Output }
+
+// Model is a language model: prompts in, texts out.
+type Model interface {
+	Name() string
+	// Answer returns up to n answers, each a whole one, and what they have cost.
+	Answer(ctx context.Context, p *prompt.Prompt, n int) ([]string, Usage, error)
+}
+
+// Ask makes an advisor of a language model. n is how many answers it is asked
+// for in a round, 0 is 1; opt bounds the prompt.
+func Ask(m Model, n int, opt prompt.Options) Advisor { return asking{m, max(1, n), opt} }
+
+type asking struct {
+	model Model
+	n     int
+	opt   prompt.Options
+}
+
+func (a asking) Name() string { return a.model.Name() }
+
+func (a asking) Advise(ctx context.Context, c Case) (Advice, error) {
+	p, err := prompt.Build(prompt.Input{Target: c.Target, Report: c.Report, Sources: c.Sources, Failure: c.Failure, Examples: c.Tried}, a.opt)
+	if err != nil {
+		return Advice{}, err
+	}
+	out := Advice{Prompt: p, Supplied: p.Evidence}
+	n := a.n
+	if c.Failure != nil {
+		n = 1
+	}
+	texts, usage, err := a.model.Answer(ctx, p, n)
+	out.Usage = usage
+	if err != nil {
+		return out, err
+	}
+	for i, text := range texts {
+		out.Proposals = append(out.Proposals, Read(answerName(i), text, c.Sources))
+	}
+	return out, nil
+}
+
+// Read reads an answer as a proposal. Blocks that name no file are of the first
+// source that may be changed, where there is one only.
+func Read(name, text string, sources []edit.Source) Proposal {
+	var opt edit.ParseOptions
+	n := 0
+	for _, s := range sources {
+		if len(s.Editable) > 0 {
+			opt.File = s.Path
+			n++
+		}
+	}
+	if n > 1 {
+		opt.File = ""
+	}
+	a := edit.Parse(text, opt)
+	return Proposal{Name: name, Edits: a.Edits, Problems: a.Problems, Text: text}
+}
+
+// Supplied are the ids of a report's items.
+func Supplied(r *insight.Report) []string {
+	out := make([]string, len(r.Items))
+	for i, item := range r.Items {
+		out[i] = item.ID
+	}
+	return out
+}

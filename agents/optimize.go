@@ -1,0 +1,573 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/prompt"
+	"github.com/rooflab/rooflab/agents/target"
+	"github.com/rooflab/rooflab/modeling/change"
+)
+
+// Options say how to optimize.
+type Options struct {
+	Advisor Advisor
+	// Dir is the folder of the run: journal, programs, profiles, report. "" is
+	// NAME.optimize in the current folder. A run that was ended goes on there.
+	Dir     string
+	Rounds  int // at most; 0 is the target's, or else DefaultRounds
+	Repairs int // of a candidate that does not build, at most; 0 is DefaultRepairs, below 0 none
+	Seed    uint64
+	Measure MeasureOptions
+	// Progress, where there is one, hears what is done.
+	Progress func(Event)
+}
+
+// What is taken where nothing is said.
+const (
+	DefaultRounds  = 3
+	DefaultRepairs = 3
+)
+
+// Event is a step that begins or has ended.
+type Event struct {
+	Round     int
+	Candidate string // "" for a step of the round or the run
+	Text      string
+}
+
+func (e Event) String() string {
+	s := e.Text
+	if e.Candidate != "" {
+		s = e.Candidate + ": " + s
+	}
+	if e.Round > 0 {
+		s = fmt.Sprintf("round %d: %s", e.Round, s)
+	}
+	return s
+}
+
+// Round is one turn of the loop.
+type Round struct {
+	N          int          `json:"round"`
+	Base       string       `json:"base"` // the program that it began with
+	Hot        []HotKernel  `json:"hot"`
+	Evidence   *Evidence    `json:"evidence"`
+	Supplied   []string     `json:"supplied"` // ids that the advisor was shown
+	Usage      Usage        `json:"usage"`
+	Candidates []*Candidate `json:"candidates"`
+	Kept       string       `json:"kept,omitempty"` // the program that the next round begins with
+}
+
+// Candidate is a proposal with all that came of it.
+type Candidate struct {
+	Round        int            `json:"round"`
+	Proposal     Proposal       `json:"proposal"`
+	Outcomes     []edit.Outcome `json:"outcomes"`
+	Repairs      []Repair       `json:"repairs,omitempty"` // tries before it that did not build
+	Program      *Program       `json:"program,omitempty"`
+	Diff         string         `json:"diff,omitempty"` // against the round's base
+	Validation   *Validation    `json:"validation,omitempty"`
+	Measurements []Measurement  `json:"measurements,omitempty"` // against the round's base
+	After        *Evidence      `json:"after,omitempty"`        // of one that is faster
+	Rejected     *Rejection     `json:"rejected,omitempty"`
+	Kept         bool           `json:"kept"`
+	sources      []edit.Source
+}
+
+// Repair is a try that did not build.
+type Repair struct {
+	Proposal Proposal `json:"proposal"`
+	Failed   string   `json:"failed"`
+	Log      string   `json:"log"`
+}
+
+// Speedup is the geometric mean over the sizes that are optimized for, NaN
+// where nothing was measured.
+func (c *Candidate) Speedup() float64 { return meanSpeedup(c.Measurements) }
+
+func meanSpeedup(ms []Measurement) float64 {
+	sum := 0.0
+	for _, m := range ms {
+		sum += math.Log(float64(m.Speedup))
+	}
+	if len(ms) == 0 {
+		return math.NaN()
+	}
+	return math.Exp(sum / float64(len(ms)))
+}
+
+// Optimize is the whole loop: evidence, advice, edits, build, comparison of
+// outputs, measurement, profile again; what is fastest of a round is kept and the
+// next round begins with it. A candidate that is turned down is no error. The
+// target's files are not changed: Result.Apply does that.
+//
+// Each step is written down when it is done, in the folder of the run. The same
+// call with the same folder takes what is done from there, so that a run that was
+// ended at any step goes on with the next, and no advice is paid twice.
+func Optimize(ctx context.Context, t *target.Target, options ...Options) (*Result, error) {
+	var opt Options
+	if len(options) > 0 {
+		opt = options[0]
+	}
+	r, err := open(ctx, t, opt)
+	if err != nil {
+		return nil, err
+	}
+	res, err := r.run(ctx)
+	if err = errors.Join(err, r.journal.close()); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// runner is a run of the loop.
+type runner struct {
+	*Workbench
+	opt     Options
+	journal *journal
+	res     *Result
+	tried   map[string]string // programs by id, with the candidate's name
+	past    []prompt.Example  // the latest first
+}
+
+func open(ctx context.Context, t *target.Target, opt Options) (*runner, error) {
+	if t == nil {
+		return nil, errors.New("optimizing: there is no target: load one with target.Load")
+	}
+	if opt.Advisor == nil {
+		return nil, fmt.Errorf("optimizing %s: there is no advisor: give Options.Advisor, such as Replay or Ask", t.Name)
+	}
+	if opt.Dir == "" {
+		opt.Dir = t.Name + ".optimize"
+	}
+	if opt.Rounds == 0 {
+		opt.Rounds = t.Budget.Rounds
+	}
+	if opt.Rounds == 0 {
+		opt.Rounds = DefaultRounds
+	}
+	if opt.Repairs == 0 {
+		opt.Repairs = DefaultRepairs
+	}
+	w, err := NewWorkbench(ctx, t, opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	j, err := openJournal(w.Dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{Workbench: w, opt: opt, journal: j, tried: map[string]string{}}
+	r.res = &Result{Target: t.Name, Advisor: opt.Advisor.Name(), Dir: w.Dir, target: t}
+	if err := r.head(ctx); err != nil {
+		return nil, errors.Join(err, j.close())
+	}
+	return r, nil
+}
+
+// head is the first step: what the run is of. Another run in the same folder
+// finds out here.
+func (r *runner) head(ctx context.Context) error {
+	rec, err := newRecord(r.Target, r.opt)
+	if err != nil {
+		return err
+	}
+	input := []any{rec.Target, rec.Sources, rec.Advisor, rec.Seed, r.opt.Repairs, r.opt.Measure}
+	rec, err = once(ctx, r.journal, "run", input, func(context.Context) (Record, error) { return rec, nil })
+	if err != nil {
+		return fmt.Errorf("%s holds a run of something else (other sources, target, backend or seed): take another folder: %w", r.Dir, err)
+	}
+	r.res.Record = rec
+	return nil
+}
+
+func (r *runner) say(round int, candidate, format string, args ...any) {
+	if r.opt.Progress != nil {
+		r.opt.Progress(Event{round, candidate, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (r *runner) run(ctx context.Context) (*Result, error) {
+	original, err := r.baseline(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base, sources := original, r.Target.Sources()
+	var known *Evidence
+	for n := 1; ; n++ {
+		if n > r.opt.Rounds {
+			r.res.Stopped = fmt.Sprintf("all %d rounds were made", r.opt.Rounds)
+			break
+		}
+		if why := r.over(); why != "" {
+			r.res.Stopped = why
+			break
+		}
+		round := &Round{N: n, Base: base.ID, Evidence: known, Candidates: []*Candidate{}}
+		if round.Evidence == nil {
+			r.say(n, "", "gathering evidence on %s", base.ID)
+			if round.Evidence, err = r.evidence(ctx, base); err != nil {
+				return nil, err
+			}
+		}
+		r.res.Rounds = append(r.res.Rounds, round)
+		best, err := r.round(ctx, round, original, base, sources)
+		if err != nil {
+			return nil, err
+		}
+		if len(round.Candidates) == 0 {
+			r.res.Stopped = r.opt.Advisor.Name() + " proposes nothing more"
+			break
+		}
+		known = round.Evidence
+		if best != nil {
+			round.Kept, best.Kept = best.Program.ID, true
+			base, sources, known = best.Program, best.sources, best.After
+			r.say(n, best.Proposal.Name, "kept: %.3g times as fast", best.Speedup())
+			continue
+		}
+		if !fresh(round) {
+			r.res.Stopped = "all that was proposed had been tried before"
+			break
+		}
+	}
+	if err := r.finish(ctx, original, base); err != nil {
+		return nil, err
+	}
+	return r.res, nil
+}
+
+// fresh says that a round has tried something new.
+func fresh(round *Round) bool {
+	for _, c := range round.Candidates {
+		if c.Rejected == nil || c.Rejected.Reason != Repeated {
+			return true
+		}
+	}
+	return false
+}
+
+// baseline builds the original and makes sure that it is right and steady.
+func (r *runner) baseline(ctx context.Context) (*Program, error) {
+	r.say(0, "", "building the original")
+	original, err := r.build(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !original.OK() {
+		return nil, fmt.Errorf("the original of %s does not build: %s\n%s", r.Target.Name, original.Failed, original.Log)
+	}
+	r.tried[original.ID] = "the original"
+	v, err := once(ctx, r.journal, "validate/original", nil, func(ctx context.Context) (Validation, error) { return r.Validate(ctx, original, original) })
+	if err != nil {
+		return nil, err
+	}
+	if v.Unstable != "" {
+		return nil, fmt.Errorf("%s puts out something else each time, so that no candidate can be compared with it: %s; give its outputs a tolerance, or lines to ignore", r.Target.Name, v.Unstable)
+	}
+	if !v.OK {
+		return nil, fmt.Errorf("the original of %s is itself not as it should be: %v", r.Target.Name, ofValidation(v))
+	}
+	return original, nil
+}
+
+func (r *runner) build(ctx context.Context, files []edit.File) (*Program, error) {
+	p, err := once(ctx, r.journal, "build/"+programID(files), files, func(ctx context.Context) (*Program, error) { return r.Build(ctx, files) })
+	if err != nil {
+		return nil, err
+	}
+	return p, r.there(ctx, p)
+}
+
+func (r *runner) evidence(ctx context.Context, p *Program) (*Evidence, error) {
+	return once(ctx, r.journal, "profile/"+p.ID, p.ID, func(ctx context.Context) (*Evidence, error) { return r.Profile(ctx, p) })
+}
+
+// over says which part of the budget is used up, "" if none is.
+func (r *runner) over() string {
+	b := r.Target.Budget
+	u := r.res.Usage
+	switch {
+	case b.Time > 0 && r.journal.spent >= b.Time.Value():
+		return fmt.Sprintf("the budget of %v is used up", b.Time)
+	case b.Tokens != nil && u.Calls > 0 && u.Tokens() >= *b.Tokens:
+		return fmt.Sprintf("the budget of %d tokens is used up", *b.Tokens)
+	case b.Money != nil && u.Money > 0 && u.Money >= *b.Money:
+		return fmt.Sprintf("the budget of %.2f US dollars is used up", *b.Money)
+	}
+	return ""
+}
+
+func (r *runner) left() Spending {
+	var s Spending
+	if b := r.Target.Budget.Tokens; b != nil {
+		left := max(0, *b-r.res.Usage.Tokens())
+		s.Tokens = &left
+	}
+	if b := r.Target.Budget.Money; b != nil {
+		left := max(0, *b-r.res.Usage.Money)
+		s.Money = &left
+	}
+	return s
+}
+
+// advise asks the advisor; what it said before is not asked again.
+func (r *runner) advise(ctx context.Context, step string, c Case) (Advice, error) {
+	var texts []string
+	for _, s := range c.Sources {
+		texts = append(texts, s.Text)
+	}
+	input := []any{c.Round, c.Repair, c.Of, c.Report, c.Sources, texts, c.Tried}
+	a, lost, err := paid(ctx, r.journal, step, input, func(ctx context.Context) (Advice, error) { return r.opt.Advisor.Advise(ctx, c) })
+	if lost {
+		r.res.Lost++
+	}
+	if err != nil {
+		return a, fmt.Errorf("asking %s: %w", r.opt.Advisor.Name(), err)
+	}
+	r.res.Usage.Add(a.Usage)
+	return a, nil
+}
+
+// round makes one turn and returns the candidate to go on with, nil for none.
+func (r *runner) round(ctx context.Context, round *Round, original, base *Program, sources []edit.Source) (*Candidate, error) {
+	var shown []edit.Source
+	round.Hot, shown = SelectHot(round.Evidence.Report, sources, 0)
+	c := Case{Target: r.Target, Report: round.Evidence.Report, Sources: shown, Round: round.N, Tried: r.past, Left: r.left()}
+	r.say(round.N, "", "asking %s", r.opt.Advisor.Name())
+	advice, err := r.advise(ctx, fmt.Sprintf("r%d/advice", round.N), c)
+	if err != nil {
+		return nil, err
+	}
+	round.Supplied, round.Usage = advice.Supplied, advice.Usage
+	if round.Supplied == nil {
+		round.Supplied = []string{}
+	}
+	var best *Candidate
+	var past []prompt.Example
+	for _, p := range advice.Proposals {
+		cand := &Candidate{Round: round.N, Proposal: p, sources: sources}
+		round.Candidates = append(round.Candidates, cand)
+		if why := r.over(); why != "" {
+			cand.Rejected = &Rejection{Choosing, OutOfBudget, why}
+			continue
+		}
+		if err := r.candidate(ctx, cand, c, advice.Supplied, original, base); err != nil {
+			return nil, err
+		}
+		if cand.Rejected == nil && (best == nil || cand.Speedup() > best.Speedup()) {
+			best = cand
+		}
+		if cand.Rejected != nil {
+			r.say(round.N, p.Name, "turned down (%s): %s", cand.Rejected.Reason, cand.Rejected.Detail)
+		}
+	}
+	for _, cand := range round.Candidates {
+		if cand.Rejected == nil && cand != best {
+			cand.Rejected = &Rejection{Choosing, Outdone, fmt.Sprintf("it is %.3g times as fast, and %s %.3g times", cand.Speedup(), best.Proposal.Name, best.Speedup())}
+		}
+		past = append(past, cand.example())
+	}
+	r.past = append(past, r.past...)
+	return best, nil
+}
+
+// example is the candidate for the next prompt.
+func (c *Candidate) example() prompt.Example {
+	outcome := fmt.Sprintf("accepted: %.3g times as fast", c.Speedup())
+	if c.Rejected != nil {
+		outcome = fmt.Sprintf("rejected (%s): %s", c.Rejected.Reason, c.Rejected.Detail)
+	}
+	return prompt.Example{Title: fmt.Sprintf("round %d, %s", c.Round, c.Proposal.Name), Edits: c.Proposal.Edits, Outcome: outcome}
+}
+
+// candidate takes a proposal through all steps, up to the first that turns it
+// down.
+func (r *runner) candidate(ctx context.Context, c *Candidate, ask Case, supplied []string, original, base *Program) error {
+	for try := 1; ; try++ {
+		if err := r.make(ctx, c, ask.Sources, supplied, original, base); err != nil {
+			return err
+		}
+		if c.Rejected == nil || c.Rejected.Reason != InvalidCode || try > r.opt.Repairs || r.over() != "" {
+			break
+		}
+		failed := Repair{Proposal: c.Proposal, Failed: c.Program.Failed, Log: c.Program.Log}
+		again := ask
+		again.Failure = &prompt.Failure{Edits: c.Proposal.Edits, Step: "the build", Log: c.Program.Log}
+		again.Of, again.Repair, again.Left = c.Proposal.Name, try, r.left()
+		r.say(c.Round, c.Proposal.Name, "it does not build: asking for repair %d of %d", try, r.opt.Repairs)
+		advice, err := r.advise(ctx, fmt.Sprintf("r%d/%s/repair%d", c.Round, c.Proposal.Name, try), again)
+		if err != nil {
+			return err
+		}
+		if len(advice.Proposals) == 0 {
+			break
+		}
+		name := c.Proposal.Name
+		c.Repairs = append(c.Repairs, failed)
+		c.Proposal, c.Rejected, c.Program, c.Outcomes = advice.Proposals[0], nil, nil, nil
+		c.Proposal.Name = name
+		supplied = advice.Supplied
+	}
+	if c.Rejected != nil {
+		return nil
+	}
+	r.say(c.Round, c.Proposal.Name, "comparing outputs")
+	v, err := once(ctx, r.journal, "validate/"+c.Program.ID, c.Program.Files, func(ctx context.Context) (Validation, error) { return r.Validate(ctx, original, c.Program) })
+	if err != nil {
+		return err
+	}
+	c.Validation = &v
+	if c.Rejected = ofValidation(v); c.Rejected != nil {
+		return nil
+	}
+	for _, size := range r.sizes() {
+		r.say(c.Round, c.Proposal.Name, "measuring %s", size)
+		m, err := r.measure(ctx, fmt.Sprintf("measure/%s/%s/%s", base.ID, c.Program.ID, size), base, c.Program, size)
+		if err != nil {
+			return err
+		}
+		c.Measurements = append(c.Measurements, m)
+		if m.Failed != "" || m.Verdict == change.Slower {
+			break
+		}
+	}
+	if c.Rejected = ofMeasurement(c.Measurements); c.Rejected != nil {
+		return nil
+	}
+	r.say(c.Round, c.Proposal.Name, "%s; profiling it", c.Measurements[0])
+	c.After, err = r.evidence(ctx, c.Program)
+	return err
+}
+
+// sizes are those that are optimized for; "" where the target has none.
+func (r *runner) sizes() []string {
+	if s := r.Target.Inputs.Sizes; len(s) > 0 {
+		return s
+	}
+	return []string{""}
+}
+
+func (r *runner) measure(ctx context.Context, step string, before, after *Program, size string) (Measurement, error) {
+	opt := r.opt.Measure
+	opt.Seed = r.opt.Seed
+	return once(ctx, r.journal, step, []any{before.Files, after.Files, size}, func(ctx context.Context) (Measurement, error) {
+		return r.Measure(ctx, before, after, size, opt)
+	})
+}
+
+// make applies the edits and builds the program.
+func (r *runner) make(ctx context.Context, c *Candidate, shown []edit.Source, supplied []string, original, base *Program) error {
+	patch := edit.Apply(c.Proposal.Edits, shown, edit.Rules{Evidence: supplied})
+	c.Outcomes = patch.Outcomes
+	if c.Outcomes == nil {
+		c.Outcomes = []edit.Outcome{}
+	}
+	if c.Rejected = ofEdits(patch, c.Proposal.Problems); c.Rejected != nil {
+		return nil
+	}
+	c.sources = after(c.sources, patch)
+	files := r.changed(c.sources)
+	for _, f := range patch.Files {
+		for _, s := range shown {
+			if s.Path == f.Path {
+				c.Diff += Diff(f.Path, s.Text, f.Text)
+			}
+		}
+	}
+	id := programID(files)
+	if who, ok := r.tried[id]; ok {
+		c.Rejected = &Rejection{Editing, Repeated, "the same program as " + who}
+		return nil
+	}
+	r.tried[id] = fmt.Sprintf("%s of round %d", c.Proposal.Name, c.Round)
+	r.say(c.Round, c.Proposal.Name, "building")
+	var err error
+	if c.Program, err = r.build(ctx, files); err != nil {
+		return err
+	}
+	c.Rejected = ofBuild(original, c.Program)
+	return nil
+}
+
+// changed are the sources that differ from the target's.
+func (r *runner) changed(sources []edit.Source) []edit.File {
+	var out []edit.File
+	for _, was := range r.Target.Sources() {
+		for _, s := range sources {
+			if s.Path == was.Path && s.Text != was.Text {
+				out = append(out, edit.File{Path: s.Path, Text: s.Text})
+			}
+		}
+	}
+	return out
+}
+
+// finish measures what was kept against the original again, on inputs and at
+// times that had no part in choosing it, and writes the report.
+func (r *runner) finish(ctx context.Context, original, last *Program) error {
+	res := r.res
+	res.Final = last
+	if last.ID != original.ID {
+		for _, size := range r.sizes() {
+			r.say(0, "", "measuring the result against the original %s", size)
+			m, err := r.measure(ctx, fmt.Sprintf("final/%s/%s", last.ID, size), original, last, size)
+			if err != nil {
+				return err
+			}
+			res.Measurements = append(res.Measurements, m)
+		}
+		for _, size := range r.Target.Inputs.Other {
+			r.say(0, "", "measuring the result against the original %s", size)
+			m, err := r.measure(ctx, fmt.Sprintf("final/%s/%s", last.ID, size), original, last, size)
+			if err != nil {
+				return err
+			}
+			res.Others = append(res.Others, m)
+		}
+		res.Confirmed = ofMeasurement(res.Measurements) == nil
+		for _, f := range last.Files {
+			for _, s := range r.Target.Sources() {
+				if s.Path == f.Path {
+					res.Patch += Diff(f.Path, s.Text, f.Text)
+				}
+			}
+		}
+	}
+	res.Spent = r.journal.spent.Seconds()
+	res.Resumed = r.journal.resumed
+	res.Scores = res.scores()
+	return r.write()
+}
+
+// write writes what a reader wants of a run into its folder.
+func (r *runner) write() error {
+	data, err := r.res.JSON()
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{"result.json": data, "report.txt": []byte(r.res.String() + "\n"), "report.html": []byte(r.res.Page())}
+	for _, name := range []string{"result.json", "report.txt", "report.html"} {
+		if err := replaceFile(filepath.Join(r.Dir, name), files[name]); err != nil {
+			return err
+		}
+	}
+	path := filepath.Join(r.Dir, "result.patch")
+	if r.res.Patch == "" {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return replaceFile(path, []byte(r.res.Patch))
+}
+
+// seconds is a time as it is written.
+func seconds(s float64) time.Duration { return time.Duration(s * 1e9).Round(time.Millisecond) }

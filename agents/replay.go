@@ -1,0 +1,149 @@
+package agents
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rooflab/rooflab/agents/edit"
+)
+
+// Recorded is an answer that was given before.
+type Recorded struct {
+	Name   string `json:"name"`   // "" is "answer N", by its place in the round
+	Round  int    `json:"round"`  // 0 is 1
+	Repair int    `json:"repair"` // it repairs the answer of the same name and round; 0 is that answer itself
+	Answer string `json:"answer"`
+	Usage  Usage  `json:"usage"` // what it has cost then; replaying costs nothing
+}
+
+// Replay is an advisor that gives recorded answers, whatever the case. path is
+// a file with a Recorded in JSON on each line, or a folder of texts: NAME.txt is
+// an answer of the first round, roundN-NAME.txt one of another, NAME.repairK.txt
+// repairs NAME.
+func Replay(path string) (Advisor, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading recorded answers: %w", err)
+	}
+	var list []Recorded
+	if info.IsDir() {
+		list, err = readFolder(path)
+	} else {
+		list, err = readLines(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading recorded answers: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("reading recorded answers: %s holds none: name a file of JSON lines, or a folder of .txt files", path)
+	}
+	return Answers("replay:"+filepath.Base(path), list)
+}
+
+// Answers is an advisor that gives answers of a list.
+func Answers(name string, list []Recorded) (Advisor, error) {
+	r := &replay{name: name}
+	seen := map[string]bool{}
+	count := map[int]int{}
+	for _, a := range list {
+		if a.Round == 0 {
+			a.Round = 1
+		}
+		if a.Round < 1 || a.Repair < 0 {
+			return nil, fmt.Errorf("the recorded answer %q is of round %d, repair %d: both count from 1", a.Name, a.Round, a.Repair)
+		}
+		if a.Name == "" {
+			if a.Repair > 0 {
+				return nil, errors.New("a recorded answer that repairs another has no name: give it that of the other one")
+			}
+			a.Name = answerName(count[a.Round])
+		}
+		if a.Repair == 0 {
+			count[a.Round]++
+		}
+		key := fmt.Sprint(a.Round, a.Repair, a.Name)
+		if seen[key] {
+			return nil, fmt.Errorf("two recorded answers of round %d are called %q: name them apart", a.Round, a.Name)
+		}
+		seen[key] = true
+		r.list = append(r.list, a)
+	}
+	return r, nil
+}
+
+func answerName(i int) string { return "answer " + strconv.Itoa(i+1) }
+
+type replay struct {
+	name string
+	list []Recorded
+}
+
+func (r *replay) Name() string { return r.name }
+
+func (r *replay) Advise(_ context.Context, c Case) (Advice, error) {
+	out := Advice{Supplied: Supplied(c.Report)}
+	for _, a := range r.list {
+		if a.Round == c.Round && a.Repair == c.Repair && (c.Repair == 0 || a.Name == c.Of) {
+			out.Proposals = append(out.Proposals, Read(a.Name, a.Answer, c.Sources))
+		}
+	}
+	return out, nil
+}
+
+func readLines(path string) ([]Recorded, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var out []Recorded
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 4*edit.MaxAnswer)
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var a Recorded
+		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&a); err != nil {
+			return nil, fmt.Errorf(`%s:%d: %w: each line is like {"round": 1, "answer": "..."}`, path, n, err)
+		}
+		out = append(out, a)
+	}
+	return out, lines.Err()
+}
+
+var answerFile = regexp.MustCompile(`^(?:round([1-9][0-9]{0,3})-)?(.+?)(?:\.repair([1-9][0-9]{0,3}))?\.txt$`)
+
+func readFolder(dir string) ([]Recorded, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []Recorded
+	for _, e := range entries {
+		m := answerFile.FindStringSubmatch(e.Name())
+		if m == nil || !e.Type().IsRegular() {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		round, _ := strconv.Atoi(m[1])
+		repair, _ := strconv.Atoi(m[3])
+		out = append(out, Recorded{Name: m[2], Round: round, Repair: repair, Answer: string(text)})
+	}
+	slices.SortStableFunc(out, func(a, b Recorded) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}

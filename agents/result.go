@@ -1,0 +1,308 @@
+package agents
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rooflab/rooflab/agents/align"
+	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/target"
+	"github.com/rooflab/rooflab/collectors/host"
+	"github.com/rooflab/rooflab/datasets"
+	"github.com/rooflab/rooflab/kernel/display"
+	"github.com/rooflab/rooflab/modeling/insight"
+	"github.com/rooflab/rooflab/modeling/tabular"
+)
+
+// Record says what a run was made of.
+type Record struct {
+	Rooflab string            `json:"rooflab"`
+	Go      string            `json:"go"`
+	Began   time.Time         `json:"began"`
+	Machine datasets.Machine  `json:"machine"`
+	Target  string            `json:"target_sha256"` // of the description
+	Sources map[string]string `json:"sources_sha256"`
+	Advisor string            `json:"advisor"`
+	Seed    uint64            `json:"seed"` // of bootstraps; inputs have seeds of their own, drawn when they are made
+}
+
+func newRecord(t *target.Target, opt Options) (Record, error) {
+	description, err := os.ReadFile(t.Path)
+	if err != nil {
+		return Record{}, fmt.Errorf("reading the target again: %w", err)
+	}
+	r := Record{Rooflab: version(), Go: runtime.Version(), Began: time.Now().UTC(), Machine: host.Machine(), Target: hash(description),
+		Sources: map[string]string{}, Advisor: opt.Advisor.Name(), Seed: opt.Seed}
+	for _, s := range t.Sources() {
+		r.Sources[s.Path] = hash([]byte(s.Text))
+	}
+	return r, nil
+}
+
+func hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// version is the version of the program, with the revision that it was built
+// from where the build knows.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v += " " + s.Value
+		}
+	}
+	return strings.TrimSpace(v)
+}
+
+// Result is a run with all that was tried.
+type Result struct {
+	Target  string   `json:"target"`
+	Advisor string   `json:"advisor"`
+	Dir     string   `json:"dir"`
+	Record  Record   `json:"record"`
+	Rounds  []*Round `json:"rounds"`
+	Stopped string   `json:"stopped"`
+	// Final is the program that was kept, the original where nothing was.
+	// Measurements are of it against the original, on the sizes that are optimized
+	// for, and Others on the other sizes: on inputs of their own, after all choices.
+	Final        *Program      `json:"final"`
+	Measurements []Measurement `json:"measurements,omitempty"`
+	Others       []Measurement `json:"other_sizes,omitempty"`
+	// Confirmed says that these show the gain again.
+	Confirmed bool   `json:"confirmed"`
+	Patch     string `json:"patch,omitempty"` // of the sources, as git apply reads it
+	Usage     Usage  `json:"usage"`
+	// Lost is how many calls had begun when a process ended, so that their answer
+	// and cost are not known.
+	Lost    int          `json:"lost_calls"`
+	Spent   float64      `json:"spent_seconds"` // by all steps, in all processes
+	Resumed int          `json:"resumed_steps"` // that an earlier process had done
+	Scores  align.Scores `json:"scores"`
+	target  *target.Target
+}
+
+// Speedup is the confirmed gain over the original: the geometric mean over the
+// sizes that are optimized for. 1 where nothing was kept or confirmed.
+func (r *Result) Speedup() float64 {
+	if !r.Confirmed {
+		return 1
+	}
+	return meanSpeedup(r.Measurements)
+}
+
+// Candidates are those of all rounds.
+func (r *Result) Candidates() []*Candidate {
+	var out []*Candidate
+	for _, round := range r.Rounds {
+		out = append(out, round.Candidates...)
+	}
+	return out
+}
+
+// JSON is the result as indented JSON.
+func (r *Result) JSON() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(r); err != nil {
+		return nil, fmt.Errorf("writing the result: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// Apply writes what was kept over the sources of the target. It refuses where
+// the gain was not confirmed, or a source is no longer as it was.
+func (r *Result) Apply() error {
+	if !r.Confirmed || len(r.Final.Files) == 0 {
+		return fmt.Errorf("applying the result for %s: there is no confirmed gain", r.Target)
+	}
+	for _, s := range r.target.Sources() {
+		now, err := edit.Read(r.target.Dir, s.Path)
+		if err != nil {
+			return fmt.Errorf("applying the result for %s: %w", r.Target, err)
+		}
+		if now != s.Text {
+			return fmt.Errorf("applying the result for %s: %s has changed since the run began: apply result.patch by hand", r.Target, s.Path)
+		}
+	}
+	return (&edit.Patch{Files: r.Final.Files}).Write(r.target.Dir)
+}
+
+// scores are those of all edits.
+func (r *Result) scores() align.Scores {
+	out := align.Scores{}
+	n := 0
+	for _, round := range r.Rounds {
+		var supplied []insight.Item
+		for _, id := range round.Supplied {
+			if item, ok := round.Evidence.Report.Find(id); ok {
+				supplied = append(supplied, item)
+			}
+		}
+		for _, c := range round.Candidates {
+			for _, o := range c.Outcomes {
+				n++
+				out = append(out, align.Of(c.case_(n, o, supplied, round, r.Advisor), align.Options{Near: 1}))
+			}
+		}
+	}
+	return out
+}
+
+// case_ is an edit of the candidate as package align has it. "time" is the time
+// that was measured; counters are known of candidates that were profiled again.
+func (c *Candidate) case_(n int, o edit.Outcome, supplied []insight.Item, round *Round, advisor string) align.Case {
+	out := align.Case{Run: fmt.Sprint(c.Round), Backend: advisor, Edit: n, Supplied: supplied, Outcome: o}
+	if len(c.Measurements) == 0 {
+		return out
+	}
+	out.Before, out.After = align.Values{}, align.Values{}
+	if c.After != nil {
+		out.Before, out.After = round.Evidence.Values(), c.After.Values()
+	}
+	m := c.Measurements[0]
+	if b, a := float64(m.BeforeMed), float64(m.AfterMed); b > 0 && a > 0 {
+		out.Before["time"], out.After["time"] = b, a
+	}
+	return out
+}
+
+// Table is a row for each candidate.
+func (r *Result) Table() tabular.Table {
+	t := tabular.Table{Title: "Candidates", Columns: tabular.Columns("round", "<candidate", "<outcome", "<reason", "times as fast", "p", "<cites", "<why")}
+	for _, c := range r.Candidates() {
+		outcome, reason := "kept", ""
+		if c.Rejected != nil {
+			outcome, reason = "turned down", string(c.Rejected.Reason)
+		}
+		fast, p := "", ""
+		if len(c.Measurements) > 0 && c.Measurements[0].Failed == "" {
+			fast, p = fmt.Sprintf("%.3g", c.Speedup()), fmt.Sprintf("%.2g", float64(c.Measurements[0].P))
+		}
+		var cites, why []string
+		for _, e := range c.Proposal.Edits {
+			cites = append(cites, e.Evidence...)
+			if e.Why != "" {
+				why = append(why, e.Why)
+			}
+		}
+		slices.Sort(cites)
+		t.Add(fmt.Sprint(c.Round), c.Proposal.Name, outcome, reason, fast, p, strings.Join(slices.Compact(cites), " "), strings.Join(why, "; "))
+	}
+	return t
+}
+
+// Metrics is the table of what changed in the profile from the original to what
+// was kept; without rows where nothing was.
+func (r *Result) Metrics() tabular.Table {
+	t := tabular.Table{Title: "Profile before and after", Columns: tabular.Columns("<metric", "before", "after", "after / before")}
+	var last *Evidence
+	for _, c := range r.Candidates() {
+		if c.Kept {
+			last = c.After
+		}
+	}
+	if last == nil {
+		return t
+	}
+	before := r.Rounds[0].Evidence
+	var names []string
+	for name := range before.Metrics {
+		if _, ok := last.Metrics[name]; ok && !strings.HasSuffix(name, ".inclusive") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		b, a := float64(before.Metrics[name]), float64(last.Metrics[name])
+		ratio := "unknown"
+		if v := a / b; !math.IsNaN(v) && !math.IsInf(v, 0) {
+			ratio = fmt.Sprintf("%.3g", v)
+		}
+		t.Add(name, fmt.Sprintf("%.4g", b), fmt.Sprintf("%.4g", a), ratio)
+	}
+	return t
+}
+
+// Verdict says in a line what came of it.
+func (r *Result) Verdict() string {
+	switch {
+	case r.Final == nil || len(r.Final.Files) == 0:
+		return fmt.Sprintf("%s: nothing was kept: no candidate was right and shown to be faster", r.Target)
+	case !r.Confirmed:
+		return fmt.Sprintf("%s: what was kept was not confirmed when it was measured again: %v", r.Target, ofMeasurement(r.Measurements))
+	}
+	return fmt.Sprintf("%s is %.3g times as fast, with the same outputs: %s", r.Target, r.Speedup(), r.Measurements[0])
+}
+
+// String is the report as text.
+func (r *Result) String() string {
+	parts := []string{r.Verdict() + "\n" + r.remarks()}
+	parts = append(parts, r.Table().String())
+	var details []string
+	for _, c := range r.Candidates() {
+		if c.Rejected != nil {
+			details = append(details, fmt.Sprintf("round %d, %s: %v", c.Round, c.Proposal.Name, c.Rejected))
+		}
+	}
+	if len(details) > 0 {
+		parts = append(parts, "Why candidates were turned down\n"+strings.Join(details, "\n"))
+	}
+	if len(r.Others) > 0 {
+		lines := []string{"Other sizes"}
+		for _, m := range r.Others {
+			lines = append(lines, m.String())
+		}
+		parts = append(parts, strings.Join(lines, "\n"))
+	}
+	if t := r.Metrics(); len(t.Rows) > 0 {
+		parts = append(parts, t.String())
+	}
+	if len(r.Scores) > 0 {
+		parts = append(parts, "Evidence-aligned reasoning\n"+r.Scores.ByBackend().String())
+	}
+	if r.Patch != "" {
+		parts = append(parts, strings.TrimRight(r.Patch, "\n"))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// remarks say how the run was and what it has cost.
+func (r *Result) remarks() string {
+	s := fmt.Sprintf("backend %s, %d rounds, %d candidates, %v; stopped because %s", r.Advisor, len(r.Rounds), len(r.Candidates()), seconds(r.Spent), r.Stopped)
+	if u := r.Usage; u.Calls > 0 {
+		s += fmt.Sprintf("\n%d calls, %d tokens in, %d out, %.4f US dollars", u.Calls, u.Input, u.Output, u.Money)
+	}
+	if r.Lost > 0 {
+		s += fmt.Sprintf("\n%d calls had begun when a process ended: what they cost is not known", r.Lost)
+	}
+	if r.Resumed > 1 {
+		s += fmt.Sprintf("\n%d steps were done by an earlier process", r.Resumed)
+	}
+	if len(r.Rounds) > 0 {
+		s += "\nevidence: " + r.Rounds[0].Evidence.How
+	}
+	return s
+}
+
+// Display shows the report.
+func (r *Result) Display() display.Bundle {
+	return display.Bundle{Data: map[string]any{"text/plain": r.String(), "text/html": r.HTML()}, Metadata: map[string]any{}}
+}

@@ -1,0 +1,53 @@
+// matmul --make N SEED FILE writes two random matrices; matmul IN OUT writes
+// their product. A file of matrices is n as int32 and then doubles.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "matmul.h"
+
+static int fail(const char *what)
+{
+    perror(what);
+    return 1;
+}
+
+static int make(int n, uint64_t seed, const char *path)
+{
+    FILE *f = fopen(path, "wb");
+    int32_t size = n;
+    if (!f || fwrite(&size, sizeof size, 1, f) != 1)
+        return fail(path);
+    uint64_t x = seed * 2654435769u + 88172645463325252u;
+    for (int i = 0; i < 2 * n * n; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17; // xorshift64 (Marsaglia 2003)
+        double v = (double)(x >> 11) / 9007199254740992.0 - 0.5;
+        if (fwrite(&v, sizeof v, 1, f) != 1)
+            return fail(path);
+    }
+    return fclose(f) ? fail(path) : 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 5 && !strcmp(argv[1], "--make"))
+        return make(atoi(argv[2]), strtoull(argv[3], 0, 10), argv[4]);
+    if (argc != 3) {
+        fprintf(stderr, "usage: matmul --make N SEED FILE | matmul IN OUT\n");
+        return 2;
+    }
+    FILE *in = fopen(argv[1], "rb");
+    int32_t n;
+    if (!in || fread(&n, sizeof n, 1, in) != 1 || n < 1 || n > 8192)
+        return fail(argv[1]);
+    size_t cells = (size_t)n * n;
+    double *m = malloc(3 * cells * sizeof *m);
+    if (!m || fread(m, sizeof *m, 2 * cells, in) != 2 * cells)
+        return fail(argv[1]);
+    fclose(in);
+    matmul(n, m, m + cells, m + 2 * cells);
+    FILE *out = fopen(argv[2], "wb");
+    if (!out || fwrite(m + 2 * cells, sizeof *m, cells, out) != cells || fclose(out))
+        return fail(argv[2]);
+    return 0;
+}

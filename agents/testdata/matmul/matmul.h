@@ -1,0 +1,1 @@
+void matmul(int n, const double *a, const double *b, double *c);
