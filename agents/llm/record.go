@@ -156,8 +156,9 @@ func (r *Record) learn(e entry) {
 		r.models = append(r.models, e.Model)
 	}
 	if e.Answer != nil {
-		e.Answer.Recorded = true
-		k.answer, k.failure = e.Answer, nil
+		kept := *e.Answer
+		kept.Recorded = true
+		k.answer, k.failure = &kept, nil
 		k.before.add(e.Answer.Spent)
 		return
 	}

@@ -103,7 +103,7 @@ func LoadSettings(path string) (*Settings, error) {
 		return nil, fmt.Errorf("settings of models %s: %w", path, err)
 	}
 	if left := meta.Undecoded(); len(left) > 0 {
-		return nil, fmt.Errorf("settings of models %s: there is no setting %q; a section is [models.\"PROVIDER:MODEL\"] with input, cached, written, output, requests_per_minute, tokens_per_minute, idle, server, key", path, left[0].String())
+		return nil, fmt.Errorf("settings of models %s: there is no setting %q; a section is [models.\"PROVIDER:MODEL\"] with input, cached, written, output, requests_per_minute, tokens_per_minute, idle, server, key", path, strings.Join(left[0], "."))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Models)) {
 		if err := s.Models[name].check(name); err != nil {
