@@ -1,0 +1,36 @@
+package rules
+
+var (
+	memoryRules  = []string{"cache-misses", "l1d-misses", "simulated-d1-misses", "simulated-ll-misses", "dram-bound", "l1-bound", "l2-bound", "l3-bound", "latency-bound", "ipc"}
+	computeRules = []string{"ipc", "vector-share", "mca-block-throughput", "*-bound"}
+	gpuRules     = []string{"excess-sectors", "global-load-bytes-per-sector", "global-store-bytes-per-sector", "global-load-sectors", "global-store-sectors", "l1-hit-rate", "l2-hit-rate", "amd-l2-hit-rate", "dram-bound", "memory-pipe"}
+)
+
+// Transformations are all that there are, in the order in which they are looked
+// for.
+var Transformations = []Transformation{
+	{Name: "interchange", Title: "loops change places so that the inner one walks along rows", Gain: 0.7, Rules: memoryRules, find: interchange,
+		Precondition: "rectangular bounds; no dependence whose order would change; no floating-point sum over both loops"},
+	{Name: "tiling", Title: "loops in blocks that stay in the cache", Gain: 0.5, Rules: memoryRules, find: tiling,
+		Precondition: "as interchange"},
+	{Name: "scalar-replacement", Title: "an element that a loop updates is kept in a register", Gain: 0.3, Rules: append([]string{"memory-pipe"}, computeRules...), find: scalarReplacement,
+		Precondition: "nothing else in the loop may touch the element; the loop has an iteration or the element was written before; it is written unconditionally"},
+	{Name: "hoisting", Title: "what is the same in all iterations is computed before", Gain: 0.2, Rules: computeRules, find: hoisting,
+		Precondition: "no store may change it; where it may fault it is computed only if the loop has an iteration"},
+	{Name: "strength-reduction", Title: "cheaper operations with the same result", Gain: 0.3, Rules: computeRules, find: strengthReduction,
+		Precondition: "exact: powers of two, whole quotients; else only with Reassociate"},
+	{Name: "restrict", Title: "the compiler is told that parameters do not overlap", Gain: 0.25, Rules: append([]string{"vector-share"}, computeRules...), find: restrict,
+		Precondition: "all calls are seen and pass different arrays or allocations"},
+	{Name: "vectorisation", Title: "the compiler is told that iterations are independent", Gain: 0.35, Rules: computeRules, find: vectorisation,
+		Precondition: "no dependence between iterations of the inner loop; sums of integers only"},
+	{Name: "threads", Title: "iterations are shared among processors", Gain: 0.45, Rules: []string{"cpus-utilized", "ipc", "*-bound"}, find: threads,
+		Precondition: "no dependence between iterations of the outer loop; sums of integers only; the build has OpenMP"},
+	{Name: "selection", Title: "a choice in place of a branch", Gain: 0.25, Rules: []string{"branch-misses", "divergence", "predication", "amd-active-threads"}, find: selection,
+		Precondition: "both ways assign to the same place values of the same type; nothing new is stored"},
+	{Name: "fusion", Title: "two loops over the same data become one", Gain: 0.25, Rules: memoryRules, find: fusion,
+		Precondition: "the same bounds; no iteration needs or spoils what a later one of the other does"},
+	{Name: "unrolling", Title: "the end of a loop is looked at less often", Gain: 0.1, Rules: []string{"ipc", "mca-block-throughput", "issue-slots", "latency-bound"}, find: unrolling,
+		Precondition: "a short body without ways out; the compiler does it, in the same order"},
+	{Name: "flags", Title: "more of the compiler's optimisations and of the processor's vectors", Gain: 0.3, Rules: computeRules, find: flags,
+		Precondition: "GCC; contraction is off, so that products and sums round as before; fast-math only with Reassociate"},
+}

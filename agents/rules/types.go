@@ -1,0 +1,136 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/rooflab/rooflab/agents/rules/syntax"
+)
+
+// typeOf is the type of an arithmetic expression by C's usual conversions; "" where
+// it is not known.
+func (v *view) typeOf(n *syntax.Node) string {
+	n = n.Bare()
+	if n == nil {
+		return ""
+	}
+	switch n.Kind {
+	case syntax.Number:
+		s := strings.ToLower(n.Op)
+		hex := strings.HasPrefix(s, "0x")
+		if strings.ContainsAny(s, ".") || !hex && strings.Contains(s, "e") || hex && strings.Contains(s, "p") {
+			switch {
+			case strings.HasSuffix(s, "f"):
+				return "float"
+			case strings.HasSuffix(s, "l"):
+				return ""
+			}
+			return "double"
+		}
+		if strings.ContainsAny(s, "ul") || len(s) > 9 {
+			return ""
+		}
+		return "int"
+	case syntax.Name:
+		if n.Var == nil || n.Var.Type.Indirect() {
+			return ""
+		}
+		return plain(n.Var.Type.Base)
+	case syntax.Index:
+		x, index := peel(n)
+		if x == nil || len(index) != x.Type.Pointers+len(x.Type.Dims) {
+			return ""
+		}
+		return plain(x.Type.Base)
+	case syntax.Binary:
+		switch n.Op {
+		case "<", ">", "<=", ">=", "==", "!=", "&&", "||":
+			return "int"
+		case "<<", ">>":
+			return promote(v.typeOf(n.Kids[0]))
+		case ",":
+			return v.typeOf(n.Kids[1])
+		}
+		return wider(v.typeOf(n.Kids[0]), v.typeOf(n.Kids[1]))
+	case syntax.Unary:
+		if n.Op == "!" {
+			return "int"
+		}
+		if n.Op == "-" || n.Op == "+" || n.Op == "~" {
+			return promote(v.typeOf(n.Kids[0]))
+		}
+	case syntax.Cast:
+		if n.Type.Pointers == 0 {
+			return plain(n.Type.Base)
+		}
+	case syntax.Conditional:
+		return wider(v.typeOf(n.Kids[1]), v.typeOf(n.Kids[2]))
+	case syntax.Call:
+		f := n.Kids[0].Bare()
+		if f.Kind != syntax.Name || v.fn.Kernel {
+			return ""
+		}
+		for _, file := range v.unit.files {
+			if fn := file.Find(f.Op); fn != nil {
+				if fn.Result.Indirect() {
+					return ""
+				}
+				return plain(fn.Result.Base)
+			}
+		}
+		if doubles[f.Op] {
+			return "double"
+		}
+		if strings.HasSuffix(f.Op, "f") && doubles[strings.TrimSuffix(f.Op, "f")] {
+			return "float"
+		}
+	}
+	return ""
+}
+
+// doubles are functions of math.h that return a double.
+var doubles = set("sqrt cbrt fabs exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan atan2 sinh cosh tanh pow hypot floor ceil trunc round rint fmin fmax fma fmod copysign erf erfc")
+
+var ranks = []string{"int", "unsigned int", "long", "unsigned long", "float", "double"}
+
+// plain is a type by the name that ranks has for it; other arithmetic types keep
+// theirs and are not converted.
+func plain(base string) string {
+	switch base {
+	case "size_t", "uint64_t":
+		return "unsigned long"
+	case "ssize_t", "ptrdiff_t", "int64_t":
+		return "long"
+	case "int32_t":
+		return "int"
+	case "uint32_t":
+		return "unsigned int"
+	}
+	return base
+}
+
+func promote(t string) string {
+	switch t {
+	case "char", "signed char", "unsigned char", "short", "unsigned short", "int8_t", "uint8_t", "int16_t", "uint16_t", "_Bool", "bool":
+		return "int"
+	}
+	return t
+}
+
+func wider(a, b string) string {
+	a, b = promote(a), promote(b)
+	i, j := -1, -1
+	for k, r := range ranks {
+		if r == a {
+			i = k
+		}
+		if r == b {
+			j = k
+		}
+	}
+	if i < 0 || j < 0 {
+		return ""
+	}
+	return ranks[max(i, j)]
+}
+
+func floating(t string) bool { return t == "float" || t == "double" }
