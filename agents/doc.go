@@ -6,6 +6,7 @@
 //	            which lines may be changed, what may be spent
 //	(insight)   a profile in a store -> a Report: items of evidence with ids (modeling/insight)
 //	prompt      target, Report, numbered source, what was tried -> a bounded Prompt
+//	llm         a Prompt's text -> a language model's answer, within a budget, from a record where one holds it
 //	edit        an answer -> Edits with the ids that they cite and the metrics that they predict;
 //	            Edits and sources -> new text, or a Rejection with its Reason
 //	build       sources with a candidate's files -> products, or the compiler's log (in the sandbox)

@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,6 +133,7 @@ func (c *Client) failure(ctx context.Context, err error, key string) *Error {
 	e := &Error{Model: c.Name(), Server: c.at.base.String(), Text: err.Error(), cause: err, Temporary: true, paid: true}
 	var told *problem
 	var dial *net.OpError
+	var cert *tls.CertificateVerificationError
 	switch {
 	case ctx.Err() != nil:
 		e.Text, e.cause, e.Temporary = "given up: "+context.Cause(ctx).Error(), ctx.Err(), false
@@ -143,7 +145,9 @@ func (c *Client) failure(ctx context.Context, err error, key string) *Error {
 		e.Temporary = false
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errBroken):
 		e.Text = errBroken.Error()
-	case errors.As(err, &dial) && dial.Op == "dial":
+	case errors.As(err, &cert):
+		e.Text, e.Temporary, e.paid = "the server's certificate is not trusted: "+cert.Err.Error(), false, false
+	case errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"):
 		e.paid = false
 		e.Text = "no connection: " + dial.Err.Error()
 		if errors.Is(err, syscall.ECONNREFUSED) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -307,6 +309,19 @@ func TestNobodyThereIsSaid(t *testing.T) {
 	_, err := c.Ask(t.Context(), hi, nil)
 	if err == nil || !strings.Contains(err.Error(), "connection refused; is the server running?") {
 		t.Error(err)
+	}
+}
+
+func TestAServerWithoutATrustedCertificateGetsNothing(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked with %v", r.Header) }))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains about the handshake
+	s.StartTLS()
+	defer s.Close()
+	meter := llm.NewMeter(llm.Limit{})
+	_, err := at(t, "anthropic", s.URL, llm.Options{Meter: meter}).Ask(t.Context(), hi, nil)
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Temporary || e.Tries != 1 || !strings.Contains(err.Error(), "certificate is not trusted") || meter.Spent().Calls != 0 {
+		t.Errorf("%v, %+v", err, meter.Spent())
 	}
 }
 

@@ -99,7 +99,7 @@ func (s *stream) event() ([]byte, error) {
 		}
 		has = true
 	}
-	if err := s.end(); err != io.EOF || !has {
+	if err := s.end(); !errors.Is(err, io.EOF) || !has {
 		return nil, err
 	}
 	return data, nil
