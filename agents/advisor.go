@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/llm"
 	"github.com/rooflab/rooflab/agents/prompt"
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/modeling/insight"
@@ -47,6 +48,7 @@ type Proposal struct {
 	Edits    []edit.Edit      `json:"edits"`
 	Problems []edit.Rejection `json:"problems,omitempty"` // parts of an answer that are no edits
 	Text     string           `json:"text,omitempty"`     // the answer
+	Notes    []string         `json:"notes,omitempty"`    // what a reader should know
 }
 
 // Advice is what an advisor says to a case.
@@ -54,66 +56,7 @@ type Advice struct {
 	Proposals []Proposal     `json:"proposals"`
 	Supplied  []string       `json:"supplied"` // ids of the evidence that it was shown
 	Prompt    *prompt.Prompt `json:"prompt,omitempty"`
-	Usage     Usage          `json:"usage"`
-}
-
-// Usage is what advice has cost.
-type Usage struct {
-	Calls  int     `json:"calls"`
-	Input  int64   `json:"input_tokens"`
-	Output int64   `json:"output_tokens"`
-	Money  float64 `json:"money"` // US dollars
-}
-
-// Add adds what other advice has cost.
-func (u *Usage) Add(v Usage) {
-	u.Calls += v.Calls
-	u.Input += v.Input
-	u.Output += v.Output
-	u.Money += v.Money
-}
-
-// Tokens are those of prompts and answers together.
-func (u Usage) Tokens() int64 { return u.Input + u.Output }
-
-// Model is a language model: prompts in, texts out.
-type Model interface {
-	Name() string
-	// Answer returns up to n answers, each a whole one, and what they have cost.
-	Answer(ctx context.Context, p *prompt.Prompt, n int) ([]string, Usage, error)
-}
-
-// Ask makes an advisor of a language model. n is how many answers it is asked
-// for in a round, 0 is 1; opt bounds the prompt.
-func Ask(m Model, n int, opt prompt.Options) Advisor { return asking{m, max(1, n), opt} }
-
-type asking struct {
-	model Model
-	n     int
-	opt   prompt.Options
-}
-
-func (a asking) Name() string { return a.model.Name() }
-
-func (a asking) Advise(ctx context.Context, c Case) (Advice, error) {
-	p, err := prompt.Build(prompt.Input{Target: c.Target, Report: c.Report, Sources: c.Sources, Failure: c.Failure, Examples: c.Tried}, a.opt)
-	if err != nil {
-		return Advice{}, err
-	}
-	out := Advice{Prompt: p, Supplied: p.Evidence}
-	n := a.n
-	if c.Failure != nil {
-		n = 1
-	}
-	texts, usage, err := a.model.Answer(ctx, p, n)
-	out.Usage = usage
-	if err != nil {
-		return out, err
-	}
-	for i, text := range texts {
-		out.Proposals = append(out.Proposals, Read(answerName(i), text, c.Sources))
-	}
-	return out, nil
+	Usage     llm.Spent      `json:"usage"`
 }
 
 // Read reads an answer as a proposal. Blocks that name no file are of the first

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/llm"
 	"github.com/rooflab/rooflab/agents/prompt"
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/modeling/change"
@@ -17,7 +18,7 @@ import (
 
 // Options say how to optimize.
 type Options struct {
-	Advisor Advisor
+	Advisor Advisor // nil is Rules
 	// Dir is the folder of the run: journal, programs, profiles, report. "" is
 	// NAME.optimize in the current folder. A run that was ended goes on there.
 	Dir     string
@@ -60,7 +61,7 @@ type Round struct {
 	Hot        []HotKernel  `json:"hot"`
 	Evidence   *Evidence    `json:"evidence"`
 	Supplied   []string     `json:"supplied"` // ids that the advisor was shown
-	Usage      Usage        `json:"usage"`
+	Usage      llm.Spent    `json:"usage"`
 	Candidates []*Candidate `json:"candidates"`
 	Kept       string       `json:"kept,omitempty"` // the program that the next round begins with
 }
@@ -142,7 +143,7 @@ func open(ctx context.Context, t *target.Target, opt Options) (*runner, error) {
 		return nil, errors.New("optimizing: there is no target: load one with target.Load")
 	}
 	if opt.Advisor == nil {
-		return nil, fmt.Errorf("optimizing %s: there is no advisor: give Options.Advisor, such as Replay or Ask", t.Name)
+		opt.Advisor = Rules(0)
 	}
 	if opt.Dir == "" {
 		opt.Dir = t.Name + ".optimize"
@@ -219,6 +220,11 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		}
 		r.res.Rounds = append(r.res.Rounds, round)
 		best, err := r.round(ctx, round, original, base, sources)
+		var spent *llm.BudgetError
+		if errors.As(err, &spent) {
+			r.res.Stopped = "the budget does not allow another call: " + spent.Error()
+			break
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -297,7 +303,7 @@ func (r *runner) over() string {
 	switch {
 	case b.Time > 0 && r.journal.spent >= b.Time.Value():
 		return fmt.Sprintf("the budget of %v is used up", b.Time)
-	case b.Tokens != nil && u.Calls > 0 && u.Tokens() >= *b.Tokens:
+	case b.Tokens != nil && u.Calls > 0 && u.Tokens >= *b.Tokens:
 		return fmt.Sprintf("the budget of %d tokens is used up", *b.Tokens)
 	case b.Money != nil && u.Money > 0 && u.Money >= *b.Money:
 		return fmt.Sprintf("the budget of %.2f US dollars is used up", *b.Money)
@@ -308,7 +314,7 @@ func (r *runner) over() string {
 func (r *runner) left() Spending {
 	var s Spending
 	if b := r.Target.Budget.Tokens; b != nil {
-		left := max(0, *b-r.res.Usage.Tokens())
+		left := max(0, *b-r.res.Usage.Tokens)
 		s.Tokens = &left
 	}
 	if b := r.Target.Budget.Money; b != nil {
@@ -332,7 +338,7 @@ func (r *runner) advise(ctx context.Context, step string, c Case) (Advice, error
 	if err != nil {
 		return a, fmt.Errorf("asking %s: %w", r.opt.Advisor.Name(), err)
 	}
-	r.res.Usage.Add(a.Usage)
+	add(&r.res.Usage, a.Usage)
 	return a, nil
 }
 
@@ -404,6 +410,11 @@ func (r *runner) candidate(ctx context.Context, c *Candidate, ask Case, supplied
 		again.Of, again.Repair, again.Left = c.Proposal.Name, try, r.left()
 		r.say(c.Round, c.Proposal.Name, "it does not build: asking for repair %d of %d", try, r.opt.Repairs)
 		advice, err := r.advise(ctx, fmt.Sprintf("r%d/%s/repair%d", c.Round, c.Proposal.Name, try), again)
+		var spent *llm.BudgetError
+		if errors.As(err, &spent) {
+			c.Rejected.Detail += " (the budget does not allow to have it repaired)"
+			break
+		}
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,9 @@
 package agents
 
 import (
+	"debug/elf"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/rooflab/rooflab/agents/build"
@@ -42,7 +44,7 @@ const (
 	Writes       Reason = "wrote outside"
 	Network      Reason = "network"
 	LeftRunning  Reason = "left processes running"
-	Sleeping     Reason = "sleeping" // it waits where the original computes
+	Sleeping     Reason = "sleeping" // it calls functions to let time pass, or waits where the original computes
 	Slower       Reason = "slower"
 	NotFaster    Reason = "not faster" // no difference that counts
 	Unclear      Reason = "unclear"    // no difference was shown
@@ -114,7 +116,48 @@ func ofBuild(original, p *Program) *Rejection {
 			}
 		}
 	}
+	if found == nil {
+		found = sleeps(original, p)
+	}
 	return found
+}
+
+// waiting are the C library's functions whose only use is to let time pass.
+var waiting = []string{"sleep", "usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "pause", "alarm", "ualarm", "setitimer"}
+
+// sleeps turns down a program that calls functions to let time pass where the
+// original calls none. Whether they are reached does not matter: a faster
+// program has no use for them. A library's own calls are not seen, and what waits
+// in another way is at best as fast as the original.
+func sleeps(original, p *Program) *Rejection {
+	for _, product := range p.Products {
+		had := imports(filepath.Join(original.dir, filepath.FromSlash(product.Path)))
+		for _, name := range imports(filepath.Join(p.dir, filepath.FromSlash(product.Path))) {
+			if slices.Contains(waiting, name) && !slices.Contains(had, name) {
+				return &Rejection{Building, Sleeping, fmt.Sprintf("%s calls %s, which the original does not", product.Path, name)}
+			}
+		}
+	}
+	return nil
+}
+
+// imports are the functions that an executable or library takes from others;
+// none of a file that is neither.
+func imports(path string) []string {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	symbols, err := f.ImportedSymbols()
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, s := range symbols {
+		out = append(out, s.Name)
+	}
+	return out
 }
 
 var validationReasons = map[validate.Kind]Reason{

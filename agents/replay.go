@@ -23,7 +23,6 @@ type Recorded struct {
 	Round  int    `json:"round"`  // 0 is 1
 	Repair int    `json:"repair"` // it repairs the answer of the same name and round; 0 is that answer itself
 	Answer string `json:"answer"`
-	Usage  Usage  `json:"usage"` // what it has cost then; replaying costs nothing
 }
 
 // Replay is an advisor that gives recorded answers, whatever the case. path is

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rooflab/rooflab/agents/align"
 	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/llm"
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/collectors/host"
 	"github.com/rooflab/rooflab/datasets"
@@ -85,9 +86,9 @@ type Result struct {
 	Measurements []Measurement `json:"measurements,omitempty"`
 	Others       []Measurement `json:"other_sizes,omitempty"`
 	// Confirmed says that these show the gain again.
-	Confirmed bool   `json:"confirmed"`
-	Patch     string `json:"patch,omitempty"` // of the sources, as git apply reads it
-	Usage     Usage  `json:"usage"`
+	Confirmed bool      `json:"confirmed"`
+	Patch     string    `json:"patch,omitempty"` // of the sources, as git apply reads it
+	Usage     llm.Spent `json:"usage"`
 	// Lost is how many calls had begun when a process ended, so that their answer
 	// and cost are not known.
 	Lost    int          `json:"lost_calls"`
@@ -288,7 +289,10 @@ func (r *Result) String() string {
 func (r *Result) remarks() string {
 	s := fmt.Sprintf("backend %s, %d rounds, %d candidates, %v; stopped because %s", r.Advisor, len(r.Rounds), len(r.Candidates()), seconds(r.Spent), r.Stopped)
 	if u := r.Usage; u.Calls > 0 {
-		s += fmt.Sprintf("\n%d calls, %d tokens in, %d out, %.4f US dollars", u.Calls, u.Input, u.Output, u.Money)
+		s += fmt.Sprintf("\n%d calls, %d tokens (%d of them estimated), %.4f US dollars", u.Calls, u.Tokens, u.Estimated, u.Money)
+		if u.Unpriced > 0 {
+			s += fmt.Sprintf(", without %d calls whose price is not known", u.Unpriced)
+		}
 	}
 	if r.Lost > 0 {
 		s += fmt.Sprintf("\n%d calls had begun when a process ended: what they cost is not known", r.Lost)

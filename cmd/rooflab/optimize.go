@@ -1,24 +1,30 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rooflab/rooflab/agents"
+	"github.com/rooflab/rooflab/agents/llm"
 	"github.com/rooflab/rooflab/agents/target"
 )
 
 func init() { register(optimizeCommand) }
 
 func optimizeCommand() *cobra.Command {
-	var backend string
+	var name string
 	var asJSON, apply bool
 	opt := agents.Options{}
+	ask := agents.AskOptions{}
 	c := &cobra.Command{
 		Use:   "optimize TARGET.toml",
 		Short: "Make a program faster: evidence in, validated faster code out",
@@ -32,22 +38,30 @@ All files go into the folder of --out: journal, programs, profiles, report.txt,
 report.html, result.json and result.patch. The sources stay as they are, but for
 --apply. The same command again goes on where the last one was ended.
 
-The backend replay:PATH gives recorded answers: a file with {"round": 1,
-"answer": "..."} on each line, or a folder of .txt files.
+Backends: rules, which maps evidence to transformations that keep results and
+needs no model; a language model, named as in openai:gpt-5, anthropic:NAME,
+gemini:NAME, ollama:NAME or llamacpp:NAME@URL, whose exchanges are recorded in
+the folder; and replay:PATH, which gives recorded answers: such a record, a
+file with {"round": 1, "answer": "..."} on each line, or a folder of .txt files.
 
 The exit status is 0 where the loop was completed, whether or not anything
 faster was found.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGHUP)
 			defer stop()
 			t, err := target.Load(args[0])
 			if err != nil {
 				return err
 			}
-			if opt.Advisor, err = advisor(backend); err != nil {
+			if opt.Dir == "" {
+				opt.Dir = t.Name + ".optimize"
+			}
+			var done func() error
+			if opt.Advisor, done, err = advisor(name, opt.Dir, t, ask); err != nil {
 				return err
 			}
+			defer func() { err = errors.Join(err, done()) }()
 			opt.Progress = func(e agents.Event) { fmt.Fprintln(cmd.ErrOrStderr(), e) }
 			res, err := agents.Optimize(ctx, t, opt)
 			if err != nil {
@@ -76,7 +90,10 @@ faster was found.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&backend, "backend", "rules", "who proposes edits: replay:PATH")
+	f.StringVar(&name, "backend", "rules", "who proposes edits: rules, replay:PATH, or a model such as llamacpp:NAME@URL")
+	f.IntVar(&ask.Answers, "candidates", 0, "candidates of a round: proposals of the rules, answers of a model")
+	f.IntVar(&ask.Prompt.Tokens, "prompt-tokens", 0, "size of a prompt, at most (8000)")
+	f.IntVar(&ask.MaxTokens, "answer-tokens", 0, "size of an answer, at most (8192)")
 	f.StringVar(&opt.Dir, "out", "", "the folder of the run (NAME.optimize)")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	f.IntVar(&opt.Rounds, "rounds", 0, "rounds, at most; the target's budget without it")
@@ -85,12 +102,50 @@ faster was found.`,
 	return c
 }
 
-// advisor makes the advisor that a backend's name asks for.
-func advisor(backend string) (agents.Advisor, error) {
-	kind, of, _ := strings.Cut(backend, ":")
+// advisor makes the advisor that its name asks for. Exchanges with a language
+// model are recorded in the folder of the run; done ends that.
+func advisor(name, dir string, t *target.Target, ask agents.AskOptions) (a agents.Advisor, done func() error, err error) {
+	done = func() error { return nil }
+	kind, path, _ := strings.Cut(name, ":")
 	switch {
-	case kind == "replay" && of != "":
-		return agents.Replay(of)
+	case name == "rules":
+		return agents.Rules(ask.Answers), done, nil
+	case kind == "replay" && path != "" && !exchanges(path):
+		a, err = agents.Replay(path)
+		return a, done, err
 	}
-	return nil, fmt.Errorf("there is no backend %q: give replay:PATH", backend)
+	settings, err := llm.UserSettings()
+	if err != nil {
+		return nil, nil, err
+	}
+	opt := llm.Options{Settings: settings, Meter: llm.NewMeter(llm.Limit{Tokens: t.Budget.Tokens, Money: t.Budget.Money})}
+	if kind != "replay" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, nil, err
+		}
+		if opt.Record, err = llm.OpenRecord(filepath.Join(dir, "exchanges.jsonl")); err != nil {
+			return nil, nil, err
+		}
+		done = opt.Record.Close
+	}
+	m, err := llm.Open(name, opt)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%w; without a model there are rules and replay:PATH", err), done())
+	}
+	return agents.Ask(m, ask), done, nil
+}
+
+// exchanges says that a file is a record of exchanges with a model, and no list
+// of answers.
+func exchanges(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return strings.Contains(path, "#") // FILE#MODEL
+	}
+	defer f.Close()
+	line, _ := bufio.NewReader(f).ReadBytes('\n')
+	var head struct {
+		Key string `json:"key"`
+	}
+	return json.Unmarshal(line, &head) == nil && head.Key != ""
 }
