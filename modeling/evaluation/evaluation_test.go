@@ -139,3 +139,20 @@ func TestUnknownNamesTellTheKnown(t *testing.T) {
 	}()
 	evaluation.Register(evaluation.Evaluation{Name: "a", Doc: "again", Run: run})
 }
+
+func TestARecordSaysWhetherItWasQuick(t *testing.T) {
+	ours(t)
+	for _, quick := range []bool{true, false} {
+		r, err := evaluation.Run(context.Background(), evaluation.Evaluation{Name: "e", Doc: "a test", Data: []string{"our-own"}, Run: run}, evaluation.Options{Quick: quick})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := r.WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), `"quick": true`) != quick || strings.Contains(r.String(), "quick: whatever takes long was left out") != quick {
+			t.Errorf("quick %v:\n%s\n%s", quick, &b, r)
+		}
+	}
+}

@@ -57,7 +57,7 @@ var published = settings{
 	test:        0.2,
 	calibration: 0.05,
 	resamples:   1000,
-	median:      boost.Learner{Loss: boost.Absolute, Trees: 1000, Rate: 0.05, Leaves: 40, MinRows: 8, Groups: 0.8, Features: 0.4, Held: -1, Quantiles: [2]float64{0.05, 0.95}},
+	median:      boost.Learner{Loss: boost.Absolute, Trees: 1000, Rate: 0.05, Leaves: 40, MinRows: 8, Groups: 0.8, Features: 0.4, Held: -1},
 	relative:    boost.Learner{Loss: boost.Relative, Trees: 800, Rate: 0.05, Leaves: 40, MinRows: 8, Groups: 0.8, Features: 0.4, Held: -1},
 	network: llmperf.Options{
 		Config:  llmperf.Config{Width: 96, Layers: 2, Heads: 4, Inner: 288},

@@ -25,10 +25,10 @@ import (
 // nothing that takes two steps on the Go backend.
 var little = settings{
 	test: 0.25, calibration: 0.2, resamples: 50, kernels: 120,
-	median:   boost.Learner{Loss: boost.Absolute, Trees: 40, Rate: 0.2, Leaves: 12, MinRows: 5, Held: -1, Quantiles: [2]float64{0.05, 0.95}},
+	median:   boost.Learner{Loss: boost.Absolute, Trees: 40, Rate: 0.2, Leaves: 12, MinRows: 5, Held: -1},
 	relative: boost.Learner{Loss: boost.Relative, Trees: 30, Rate: 0.2, Leaves: 12, MinRows: 5, Held: -1},
-	network: llmperf.Options{Config: llmperf.Config{Width: 8, Layers: 1, Heads: 2, Inner: 8}, Context: 64, Vocab: 400,
-		Train: train.Options{Steps: 2, Epochs: 1, Batch: 8, Buckets: []int{64}}},
+	network: llmperf.Options{Config: llmperf.Config{Width: 8, Layers: 1, Heads: 2, Inner: 8}, Context: 160, Vocab: 400,
+		Train: train.Options{Steps: 2, Epochs: 1, Batch: 8, Buckets: []int{160}}},
 	backend: "go",
 }
 

@@ -16,7 +16,7 @@ import (
 const level = 0.9
 
 // The figure to be below (Nguyen et al. 2025): MAPE of LLMPerf on the
-// validation set of the paper, whose kernels and device (an NVIDIA GPU) are others.
+// validation set of the paper, of other kernels on a GPU.
 const (
 	paper     = "LLMPerf as published, on the paper's own set"
 	paperMAPE = 0.2425
@@ -152,7 +152,7 @@ func (t *tested) results(ctx context.Context, progress func(string, int, int)) (
 			r := evaluation.Result{Name: p.name, Note: note, BaselineValue: math.NaN()}
 			switch {
 			case m.name == mape.name:
-				r.Baseline, r.BaselineValue, r.Note = paper, paperMAPE, note+"; "+paperNote
+				r.Baseline, r.BaselineValue, r.Note = paper, paperMAPE, paperNote
 			case m.name == coverage.name:
 				r.Baseline, r.BaselineValue = "what the intervals are made for", level
 			case p.ours:
