@@ -74,6 +74,9 @@ func (f *finder) assigned(s *syntax.Node) (target *syntax.Node, value, typ strin
 	case syntax.Assign:
 		target = x.Kids[0].Bare()
 		value, typ = "("+f.text(x.Kids[1])+")", f.typeOf(x.Kids[1])
+		if k := x.Kids[1].Bare(); k.Kind == syntax.Number && typ == "int" && len(k.Op) < 7 && floating(f.typeOf(target)) {
+			typ = f.typeOf(target) // which has the number exactly
+		}
 		if x.Op != "=" {
 			op := x.Op[:len(x.Op)-1]
 			value = "(" + f.text(target) + " " + op + " " + value + ")"

@@ -87,12 +87,11 @@ func (f *finder) moveOut(r *region, l *loop, found []*syntax.Node) {
 				case !f.unconditional(n, l):
 					f.refuse(n, "%s is computed on a condition, and might fault where that does not hold", text)
 					continue
+				case !runs && !integers[t] && !floating(t):
+					f.refuse(n, "the loop may have no iteration, and then %s must not be computed", text)
+					continue
 				case !runs:
-					cmp := " < "
-					if l.inclusive {
-						cmp = " <= "
-					}
-					value = fmt.Sprintf("(%s)(%s)%s(%s) ? %s : 0", l.v.Type.Base, f.text(l.loN), cmp, f.text(l.hiN), text)
+					value = fmt.Sprintf("%s ? %s : 0", f.begins(l), text)
 				}
 			}
 			names[text] = f.fresh(fmt.Sprintf("same%d", len(names)))

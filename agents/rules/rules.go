@@ -115,7 +115,7 @@ func (a Advisor) Advise(c Case) Advice {
 			continue
 		}
 		for _, fn := range u.files[i].Functions {
-			if fn.Name == "main" || !editable(s, u.files[i].Line(fn.Start), u.files[i].Line(fn.End-1)) {
+			if !editable(s, u.files[i].Line(fn.Start), u.files[i].Line(fn.End-1)) {
 				continue
 			}
 			v := newView(u, s.Path, u.files[i], fn, a.Options)

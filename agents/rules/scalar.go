@@ -46,9 +46,6 @@ func scalarReplacement(f *finder) {
 			case !always:
 				f.refuse(l.node, "%s is written on a condition only: storing it behind the loop would be new", f.text(w.node))
 				continue
-			case !f.runs(r, l) && !f.assignedBefore(l, w):
-				f.refuse(l.node, "the loop may have no iteration, and then %s must not be touched", f.text(w.node))
-				continue
 			}
 			var cs []change
 			bad := false
@@ -61,9 +58,18 @@ func scalarReplacement(f *finder) {
 				continue
 			}
 			in := f.indent(l.node.Start)
-			body := f.replaced(l.node, cs)
+			load, store := fmt.Sprintf("%s %s = %s;", t, name, f.text(w.node)), fmt.Sprintf("%s = %s;", f.text(w.node), name)
+			if !f.runs(r, l) && !f.assignedBefore(l, w) {
+				// Without an iteration the element must not be touched.
+				load = fmt.Sprintf("%s %s = %s ? %s : 0;", t, name, f.begins(l), f.text(w.node))
+				store = fmt.Sprintf("if (%s)\n%s    %s", f.begins(l), in, store)
+				if !integers[t] && !floating(t) {
+					f.refuse(l.node, "the loop may have no iteration, and then %s must not be touched", f.text(w.node))
+					continue
+				}
+			}
 			f.offer(l.node, 1, fmt.Sprintf("%s stays in a register while the loop over %s updates it", oneLine(f.text(w.node)), l.v.Name),
-				change{l.node.Start, l.node.End, f.statements(l.node, fmt.Sprintf("%s %s = %s;\n%s%s\n%s%s = %s;", t, name, f.text(w.node), in, body, in, f.text(w.node), name))})
+				change{l.node.Start, l.node.End, f.statements(l.node, load+"\n"+in+f.replaced(l.node, cs)+"\n"+in+store)})
 		}
 	}
 }
@@ -77,6 +83,11 @@ func (f *finder) statements(n *syntax.Node, text string) string {
 		return text
 	}
 	return "{\n" + f.indent(n.Start) + text + "\n" + f.indent(n.Start) + "}"
+}
+
+// begins is the condition under which a loop has an iteration.
+func (f *finder) begins(l *loop) string {
+	return fmt.Sprintf("(%s)(%s) %s (%s)", l.v.Type.Base, f.text(l.loN), f.relation(l), f.text(l.hiN))
 }
 
 // fixed reports whether indices keep their value through a loop: they use nothing
