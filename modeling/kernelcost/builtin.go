@@ -306,6 +306,9 @@ func (r *run) mathCall(s *state, e *csource.Call, args []*value) *value {
 }
 
 func (r *run) mathFunction(s *state, at csource.Pos, base string, k Kind, t *csource.Type) {
+	if r.quiet == 0 {
+		r.called[base] += s.sum * r.share * float64(width(t))
+	}
 	switch base {
 	case "length", "distance", "normalize", "hypot":
 		w := max(width(t), 1)

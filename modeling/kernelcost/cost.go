@@ -76,7 +76,7 @@ func (p *Program) Analyse(l Launch) (*Cost, error) {
 	r.ids, w, r.warp = g.sample(l.Seed)
 	r.lanes = len(w)
 	r.tally = make([]*lineTally, p.Unit.Lines+1)
-	r.places = map[spot]float64{}
+	r.places, r.called = map[spot]float64{}, map[string]float64{}
 	r.sites = make([][3]*site, p.Unit.Nodes)
 	r.exec(r.begin(fn, w), fn.Body)
 	if r.over {

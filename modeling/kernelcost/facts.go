@@ -29,6 +29,7 @@ type loopFacts struct {
 	control   bool                  // branches or loops inside
 	inner     bool                  // loops inside
 	walkedBy  map[int]string        // arrays that are indexed by a slot alone
+	constant  bool                  // literals bound it
 	fixed     map[csource.Expr]bool // what is the same in all iterations, the largest such expressions
 }
 
@@ -104,6 +105,12 @@ func factsOf(l *csource.Loop, functions map[string]*csource.Function) *loopFacts
 		f.conjuncts = nil
 	}
 	f.leaves(l.Body, true)
+	f.constant = len(f.exits) > 0 && !f.open
+	for _, e := range f.exits {
+		_, literal := csource.Constant(e.bound)
+		_, step := csource.Constant(f.changes[e.slot].by)
+		f.constant = f.constant && literal && step
+	}
 	f.fix(l, functions)
 	return f
 }

@@ -3,6 +3,7 @@ package kernelcost
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/rooflab/rooflab/modeling/kernelcost/csource"
 )
@@ -12,6 +13,10 @@ type feature struct {
 	name string
 	of   func(c *Cost) float64
 }
+
+// functions are those whose calls are features of their own: what one takes
+// differs by far more than between additions and multiplications.
+var functions = strings.Fields("sqrt rsqrt exp exp2 log log2 sin cos tan atan tanh pow fma mad fmin fmax fabs floor")
 
 // log2 scales what spans orders of magnitude: log2(1 + x).
 func log2(x float64) float64 {
@@ -51,6 +56,38 @@ var features = func() []feature {
 	for k := IntAdd; k < Kinds; k++ {
 		both(k.String(), func(c *Cost) float64 { return c.executed[k] })
 	}
+	for _, name := range functions {
+		logs("call_"+name, func(c *Cost) float64 { return c.Calls[name] })
+	}
+	// Stores that neighbours do not make side by side, and the least array that
+	// atomics meet in.
+	logs("scattered_store_bytes", func(c *Cost) float64 {
+		return c.sum(func(s *Site) float64 {
+			if s.Space == csource.Local || s.Operation == "load" || s.Pattern == Unit || s.Pattern == Uniform {
+				return 0
+			}
+			return s.Count * float64(s.Bytes)
+		})
+	})
+	logs("atomic_target_bytes", func(c *Cost) float64 {
+		least := math.Inf(1)
+		for i := range c.Sites {
+			if s := &c.Sites[i]; s.Operation == "update" && s.Space != csource.Local {
+				if b, ok := c.Buffer(s.Buffer); ok && b.Footprint > 0 {
+					least = min(least, float64(b.Footprint))
+				}
+			}
+		}
+		if math.IsInf(least, 1) {
+			return 0
+		}
+		return least
+	})
+	for i, kind := range []string{"unrolled", "constant", "other"} {
+		both("iterations_"+kind, func(c *Cost) float64 { return c.Iterations[i] })
+	}
+	logs("chained_loads", func(c *Cost) float64 { return c.Loads * c.Items })
+	logs("hoisted", func(c *Cost) float64 { return work(&c.Hoisted) })
 	for p := range patterns {
 		logs("global_bytes_"+p.String(), func(c *Cost) float64 {
 			return c.sum(func(s *Site) float64 {

@@ -124,3 +124,23 @@ func (r *run) enter(e csource.Expr) (leave func()) {
 	}
 	return func() { r.out, r.share = out, share }
 }
+
+// iterate counts the iterations of a loop: of one that a compiler is asked to
+// unroll and can, for literals bound it; of another whose bounds are literals; of
+// one whose bounds are not. A loop that is gone leaves the work-items of a group
+// as the innermost loop on a CPU, which is then computed in vectors.
+func (r *run) iterate(s *state, l *csource.Loop, f *loopFacts, t trips) {
+	if r.quiet > 0 || s.sum == 0 {
+		return
+	}
+	kind := 2
+	switch {
+	case f.constant && l.Unroll:
+		kind = 0
+	case f.constant:
+		kind = 1
+	}
+	for i, w := range s.w {
+		r.turns[kind] += w * t.lanes[i] * t.factor
+	}
+}

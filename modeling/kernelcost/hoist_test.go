@@ -52,3 +52,29 @@ func TestLoadsBesideStoresStay(t *testing.T) {
 		t.Errorf("%v loads and %v multiplications are executed, want 3200 and 32", n[GlobalLoad], n[IntMul])
 	}
 }
+
+// 96 work-items: 8 iterations each that are to be unrolled, 4 with literal bounds,
+// n without. One call in the first.
+func TestIterationsByWhatBoundsThem(t *testing.T) {
+	c := analyse(t, `kernel void k(global float *o, int n) {
+  int i = get_global_id(0);
+  float v = o[i];
+  #pragma unroll
+  for (int j = 0; j < 8; j++) {
+    v = native_exp(v);
+  }
+  for (int j = 0; j < 4; j++) {
+    v = v * 2.0f;
+  }
+  for (int j = 0; j < n; j++) {
+    v = v + 1.0f;
+  }
+  o[i] = v;
+}`, "", Launch{Scalars: scalars{"n": 5}, Global: []int64{96}, Local: []int64{16}})
+	if want := [3]float64{96 * 8, 96 * 4, 96 * 5}; c.Iterations != want {
+		t.Errorf("iterations %v, want %v", c.Iterations, want)
+	}
+	if got := c.Calls["exp"]; got != 96*8 {
+		t.Errorf("%v calls of exp, want 768", got)
+	}
+}

@@ -37,6 +37,7 @@ func (r *run) loop(s *state, l *csource.Loop) {
 		return
 	}
 	t := r.tripsOf(s, l, f)
+	r.iterate(s, l, f, t)
 	// What a loop executes besides its iterations: the condition that ends it.
 	if !l.Do {
 		r.test(s, f, l, t)

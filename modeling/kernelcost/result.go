@@ -12,27 +12,30 @@ import (
 
 // Cost is what a launch executes, by estimate.
 type Cost struct {
-	Kernel   string
-	Items    float64 // work-items
-	Groups   float64
-	Group    [3]int64
-	Total    Counts  // of all work-items
-	Sampled  Counts  // of Total: means over sampled work-items or iterations
-	Assumed  Counts  // of Total: what rests on an assumption about data
-	Hoisted  Counts  // of Total: what a compiler need not execute again, for no iteration of a loop changes it
-	Lines    []Line  // lines that execute something, in the order of the text
-	Places   []Place // what executes something, in the order of the text
-	Sites    []Site  // places that access memory, private arrays aside
-	Buffers  []Buffer
-	Local    int64   // bytes of local memory per work-group
-	Private  int64   // bytes of arrays per work-item
-	Depth    float64 // operations on the longest chain of dependent ones in a work-item, loads counting as one
-	Loads    float64 // loads on the longest chain of loads that lead to addresses or values
-	Notes    []string
-	source   string
-	executed Counts // Executed, for Features
-	Unseen   int    // branches whose other side no sampled work-item took, though others might
-	Cut      bool   // the analysis ran into its limit of steps
+	Kernel  string
+	Items   float64 // work-items
+	Groups  float64
+	Group   [3]int64
+	Total   Counts             // of all work-items
+	Sampled Counts             // of Total: means over sampled work-items or iterations
+	Assumed Counts             // of Total: what rests on an assumption about data
+	Hoisted Counts             // of Total: what a compiler need not execute again, for no iteration of a loop changes it
+	Lines   []Line             // lines that execute something, in the order of the text
+	Places  []Place            // what executes something, in the order of the text
+	Calls   map[string]float64 // functions of numbers that are executed, per lane, by name without native_, half_ or the suffix of a precision
+	// Iterations are those of loops with bounds that are literals where unrolling is asked for, of others with such bounds, and of the rest.
+	Iterations [3]float64
+	Sites      []Site // places that access memory, private arrays aside
+	Buffers    []Buffer
+	Local      int64   // bytes of local memory per work-group
+	Private    int64   // bytes of arrays per work-item
+	Depth      float64 // operations on the longest chain of dependent ones in a work-item, loads counting as one
+	Loads      float64 // loads on the longest chain of loads that lead to addresses or values
+	Notes      []string
+	source     string
+	executed   Counts // Executed, for Features
+	Unseen     int    // branches whose other side no sampled work-item took, though others might
+	Cut        bool   // the analysis ran into its limit of steps
 }
 
 // Line is what one line of the source executes.
@@ -181,7 +184,7 @@ func (r *run) result(fn *csource.Function) *Cost {
 		c.Hoisted[k] = min(whole(r.moved[k]), c.Total[k])
 	}
 	c.executed = c.Executed()
-	c.Places = r.executed()
+	c.Places, c.Calls, c.Iterations = r.executed(), r.called, r.turns
 	for _, key := range r.order {
 		c.Sites = append(c.Sites, r.sites[key/3][key%3].result())
 	}

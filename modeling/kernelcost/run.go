@@ -23,9 +23,11 @@ type run struct {
 
 	tally  []*lineTally
 	places map[spot]float64
-	out    int     // loops around what is evaluated that it is moved out of
-	share  float64 // of its executions that remain then
-	moved  Counts  // what need not be executed
+	called map[string]float64
+	turns  [3]float64 // iterations, see iterate
+	out    int        // loops around what is evaluated that it is moved out of
+	share  float64    // of its executions that remain then
+	moved  Counts     // what need not be executed
 	sites  [][3]*site
 	order  []int
 	ticks  float64

@@ -134,7 +134,10 @@ func fit(ctx context.Context, e *predict.Examples, opt Options) (m *Model, err e
 		m.sd = 1
 	}
 	if !opt.Text {
-		m.shape.Counts, m.shape.Mean, m.shape.SD = true, m.mean, m.sd
+		m.shape.Counts = true
+		if e.Unit == "s" { // what corrects another model's time is no sum
+			m.shape.Mean, m.shape.SD = m.mean, m.sd
+		}
 	}
 	if err = m.train(ctx, learnt, held, opt); m.Result == nil {
 		return nil, err

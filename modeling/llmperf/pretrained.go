@@ -87,7 +87,7 @@ func (b *Base) parameters(c Config) int64 {
 		n += (int64(c.Side) + 1) * side
 		pooled += side
 	}
-	if c.Counts {
+	if c.Sums() {
 		n, pooled = n+w+1, pooled+1
 	}
 	return n + (pooled+1)*w + 2*(w+1)

@@ -18,9 +18,9 @@ type Config struct {
 	// Gaussian takes the likelihood of a normal distribution for the loss
 	// instead of that of Laplace's, whose location is the median.
 	Gaussian bool `json:"gaussian,omitempty"`
-	// Counts gives the network how often each token is executed: the predicted time
-	// is then a sum over the tokens of what one execution takes times that, with
-	// a factor from the whole. Mean and SD are the target's, which such a sum needs.
+	// Counts gives the network how often each token is executed. With Mean and SD,
+	// those of a target that is a time, the prediction is a sum over the tokens of
+	// what one execution takes times that, with a factor from the whole (Sums).
 	Counts bool    `json:"counts,omitempty"`
 	Mean   float64 `json:"mean,omitempty"`
 	SD     float64 `json:"sd,omitempty"`
@@ -48,6 +48,9 @@ func (c Config) SideWidth() int {
 	return c.sideWidth()
 }
 
+// Sums tells that the predicted time is a sum over the tokens.
+func (c Config) Sums() bool { return c.Counts && c.SD > 0 }
+
 // Parameters is how many numbers such a network learns.
 func (c Config) Parameters() int64 {
 	if c.Base != nil {
@@ -58,7 +61,10 @@ func (c Config) Parameters() int64 {
 	n := int64(c.Vocab)*w + int64(c.Context)*w       // tokens, positions
 	n += dense(Numbers, Channel) + dense(Channel, w) // numeric channel
 	if c.Counts {
-		n += dense(2, Channel) + dense(Channel, w) + dense(w, 1) // executions
+		n += dense(2, Channel) + dense(Channel, w) // executions
+	}
+	if c.Sums() {
+		n += dense(w, 1)
 	}
 	layer := dense(w, 3*w) + dense(w, w)                         // attention
 	layer += dense(w, int64(c.Inner)) + dense(int64(c.Inner), w) // feed-forward
@@ -72,7 +78,7 @@ func (c Config) Parameters() int64 {
 			n += dense(int64(c.Side), w)
 		}
 	}
-	if c.Counts {
+	if c.Sums() {
 		pooled++
 	}
 	return n + dense(pooled, w) + dense(w, 2)
@@ -116,7 +122,7 @@ func Size(name string) (Config, error) {
 }
 
 func (c Config) check() error {
-	if c.Vocab < 1 || c.Context < 1 || c.Width < 1 || c.Layers < 1 || c.Heads < 1 || c.Inner < 1 || c.Side < 0 || c.Counts && !(c.SD > 0) || c.Width%max(c.Heads, 1) != 0 ||
+	if c.Vocab < 1 || c.Context < 1 || c.Width < 1 || c.Layers < 1 || c.Heads < 1 || c.Inner < 1 || c.Side < 0 || c.Width%max(c.Heads, 1) != 0 ||
 		!(c.Dropout >= 0 && c.Dropout < 1) || !(c.Floor > 0) || c.Vocab > 1<<20 || c.Context > 1<<20 || c.Width > 1<<16 || c.Layers > 1<<10 || c.Inner > 1<<20 || c.Side > 1<<16 {
 		return fmt.Errorf("the shape of the network %+v is none: sizes are positive and in reason, Width is a multiple of Heads, Floor is positive", c)
 	}

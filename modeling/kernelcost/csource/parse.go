@@ -49,7 +49,7 @@ func Parse(src string, opt Options) *Unit {
 	if cut {
 		report(ts[len(ts)-1].line, "more than %d tokens; the rest is left out", mostTokens)
 	}
-	pre := &preprocessor{macros: map[string]*macro{}, limit: mostTokens, report: report}
+	pre := &preprocessor{macros: map[string]*macro{}, unrolls: map[int32]bool{}, limit: mostTokens, report: report}
 	for name, value := range predefined(d) {
 		body, _ := scan(value, 10)
 		pre.macros[name] = &macro{body: body}
@@ -58,6 +58,7 @@ func Parse(src string, opt Options) *Unit {
 	pre.run(ts)
 	p := newParser(pre.out, d, report)
 	p.unit = u
+	u.unrolls = pre.unrolls
 	for name, text := range opt.Types {
 		q, _ := scan(text, 50)
 		sub := newParser(q, d, func(int32, string, ...any) {})

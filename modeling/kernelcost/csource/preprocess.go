@@ -15,13 +15,14 @@ type macro struct {
 
 // preprocessor expands macros and drops what #if leaves out.
 type preprocessor struct {
-	macros map[string]*macro
-	out    []token
-	steps  int
-	limit  int
-	depth  int
-	never  map[string]bool // names that are not defined
-	report func(line int32, format string, args ...any)
+	macros  map[string]*macro
+	out     []token
+	steps   int
+	limit   int
+	depth   int
+	never   map[string]bool // names that are not defined
+	unrolls map[int32]bool  // lines with a pragma that asks for unrolling
+	report  func(line int32, format string, args ...any)
 }
 
 // condition is an #if that is open.
@@ -108,7 +109,11 @@ func (p *preprocessor) directive(d []token, open *[]condition, live bool, line i
 		c := (*open)[len(*open)-1]
 		*open = (*open)[:len(*open)-1]
 		return c.outer
-	case "pragma", "include", "line", "error", "warning":
+	case "pragma":
+		if live && len(rest) > 0 && (rest[0].s == "unroll" && !(len(rest) > 1 && rest[len(rest)-1].s == "1") || rest[0].s == "GCC" && len(rest) > 1 && rest[1].s == "unroll") {
+			p.unrolls[d[0].line] = true
+		}
+	case "include", "line", "error", "warning":
 	}
 	return live
 }

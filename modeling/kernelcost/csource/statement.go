@@ -143,7 +143,7 @@ func (p *parser) condition() Expr {
 }
 
 func (p *parser) forLoop(at Pos) Stmt {
-	s := &Loop{Pos: at, ID: p.id()}
+	s := &Loop{Pos: at, ID: p.id(), Unroll: p.unit.unrolls[at.Line-1]}
 	p.scopes = append(p.scopes, map[string]int{})
 	defer func() { p.scopes = p.scopes[:len(p.scopes)-1] }()
 	if !p.accept("(") {

@@ -191,15 +191,17 @@ type (
 		Cond       Expr
 		Then, Else Stmt
 	}
-	// Loop is a for, while or do; Cond nil is true.
+	// Loop is a for, while or do; Cond nil is true. Unroll tells of a pragma
+	// that asks for unrolling in the line above.
 	Loop struct {
 		Pos
-		Init Stmt
-		Cond Expr
-		Step Expr
-		Body Stmt
-		Do   bool
-		ID   int
+		Init   Stmt
+		Cond   Expr
+		Step   Expr
+		Body   Stmt
+		Do     bool
+		Unroll bool
+		ID     int
 	}
 	Switch struct {
 		Pos
@@ -250,6 +252,7 @@ type Unit struct {
 	Enums     map[string]int64
 	Nodes     int // ids of accesses, calls and loops are below
 	Lines     int
+	unrolls   map[int32]bool // lines with such a pragma
 	Problems  []Problem
 }
 

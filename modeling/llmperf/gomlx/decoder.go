@@ -149,7 +149,7 @@ func (d decoder) predictions(scope *model.Scope, x *graph.Node, in []*graph.Node
 	for _, p := range []*graph.Node{mean, last} {
 		pooled = append(pooled, layers.DropoutStatic(scope, p, d.c.Dropout))
 	}
-	if !d.c.Counts {
+	if !d.c.Sums() {
 		return head(scope, d.c, d.dtype, pooled, in)
 	}
 	took := spent(scope, d.c, x, in)

@@ -127,7 +127,7 @@ func encode(scope *model.Scope, c llmperf.Config, content *graph.Node, in []*gra
 	mean := graph.Div(sum, graph.BroadcastToShape(count, sum.Shape()))
 	low := graph.BroadcastToShape(graph.Scalar(g, dtypes.Float32, -1e9), x.Shape())
 	pooled := []*graph.Node{mean, graph.ReduceMax(graph.Where(there, x, low), 1)}
-	if !c.Counts {
+	if !c.Sums() {
 		return head(scope, c, dtype, pooled, in)
 	}
 	took := spent(scope, c, x, in)
