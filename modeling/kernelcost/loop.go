@@ -495,10 +495,3 @@ func lengthened(before, end, growth, times float64) float64 {
 	}
 	return before + growth*max(times, 1)
 }
-
-func rangeOrAll(t *csource.Type) interval {
-	if t.Class == csource.Integer {
-		return rangeOf(t)
-	}
-	return all
-}

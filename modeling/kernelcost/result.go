@@ -184,7 +184,13 @@ func (r *run) result(fn *csource.Function) *Cost {
 		c.Hoisted[k] = min(whole(r.moved[k]), c.Total[k])
 	}
 	c.executed = c.Executed()
-	c.Places, c.Calls, c.Iterations = r.executed(), r.called, r.turns
+	c.Places, c.Calls = r.executed(), r.called
+	for name, n := range c.Calls {
+		c.Calls[name] = whole(n)
+	}
+	for i, n := range r.turns {
+		c.Iterations[i] = whole(n)
+	}
 	for _, key := range r.order {
 		c.Sites = append(c.Sites, r.sites[key/3][key%3].result())
 	}

@@ -347,3 +347,10 @@ func (r *run) convert(v *value, t *csource.Type) *value {
 	}
 	return out
 }
+
+func rangeOrAll(t *csource.Type) interval {
+	if t.Class == csource.Integer {
+		return rangeOf(t)
+	}
+	return all
+}
