@@ -3,6 +3,7 @@ package kernelcost
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/rooflab/rooflab/modeling/kernelcost/csource"
@@ -163,6 +164,23 @@ func FeatureNames() []string {
 	names := make([]string, len(features))
 	for i, f := range features {
 		names[i] = f.name
+	}
+	return names
+}
+
+// sizes are features of a whole launch that are no amounts of work.
+var sizes = strings.Fields("group_size_0 group_size_1 group_size_2 reuse flop_per_byte depth dependent_loads local_bytes_per_group array_bytes_per_item sites lines atomic_target_bytes hoisted")
+
+// AmountNames are those of FeatureNames whose features are log2(1 + x) of an
+// amount of work of the whole launch, which a sum of costs can be made of
+// (baseline/additive).
+func AmountNames() []string {
+	var names []string
+	for _, f := range features {
+		name, ok := strings.CutPrefix(f.name, "log2_")
+		if ok && !strings.HasSuffix(name, "_per_item") && !slices.Contains(sizes, name) {
+			names = append(names, f.name)
+		}
 	}
 	return names
 }
