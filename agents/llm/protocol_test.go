@@ -39,7 +39,7 @@ const testKey = "test-key-0123456789"
 var protocols = []spoken{
 	{
 		provider: "openai", path: "/v1/chat/completions", media: "text/event-stream; charset=utf-8",
-		stream: ": keep-alive\r\n\r\n" + strings.ReplaceAll(events(
+		stream: ": keep-alive\r\n\r\ndata:\r\n\r\n" + strings.ReplaceAll(events(
 			`{"id":"c1","object":"chat.completion.chunk","model":"m-2026","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}`,
 			`{"id":"c1","model":"m-2026","choices":[{"index":1,"delta":{"content":"of another choice"}},{"index":0,"delta":{"content":"Hello, "}}]}`,
 			`{"id":"c1","model":"m-2026","choices":[{"index":0,"delta":{"content":"wörld"},"finish_reason":null}]}`,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -144,6 +145,55 @@ func TestARunThatWasKilledDoesNotPayTwice(t *testing.T) {
 	}
 	if kept == 0 {
 		t.Error("nothing was kept ever")
+	}
+}
+
+func TestAProcessKilledWithinAnAnswerIsResumed(t *testing.T) {
+	three := func(url, file string, meter *llm.Meter) error {
+		c := at(t, "openai", url, llm.Options{Record: open(t, file), Meter: meter})
+		q := hi
+		for q.Sample = range 3 {
+			if _, err := c.Ask(t.Context(), q, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if url := os.Getenv("LLM_TEST_SERVER"); url != "" { // the process that is killed
+		t.Fatal(three(url, os.Getenv("LLM_TEST_RECORD"), nil))
+	}
+	file := filepath.Join(t.TempDir(), "r.jsonl")
+	calls := 0
+	second := make(chan struct{})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if calls++; calls != 2 {
+			_, _ = io.WriteString(w, protocols[0].stream)
+			return
+		}
+		_, _ = io.WriteString(w, protocols[0].stream[:400])
+		w.(http.Flusher).Flush()
+		close(second)
+		<-r.Context().Done() // until the process is gone
+	})
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), "LLM_TEST_SERVER="+s.URL, "LLM_TEST_RECORD="+file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-second
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	meter := llm.NewMeter(llm.Limit{})
+	if err := three(s.URL, file, meter); err != nil {
+		t.Fatal(err)
+	}
+	// The first answer was there; the second is asked again, and the third for the
+	// first time. All count, and what was cut off by what it could have taken.
+	if want := (llm.Spent{Calls: 4, Tokens: 3*tookTokens + worstTokens, Estimated: worstTokens, Unpriced: 4}); calls != 4 || meter.Spent() != want {
+		t.Errorf("%d calls, %+v, expected %+v", calls, meter.Spent(), want)
 	}
 }
 

@@ -82,9 +82,10 @@ func (s *stream) event() ([]byte, error) {
 			s.begun = true
 		}
 		if len(b) == 0 {
-			if has {
+			if len(data) > 0 {
 				return data, nil
 			}
+			has = false // an event without data is none
 			continue
 		}
 		field, value, _ := bytes.Cut(b, []byte(":"))
@@ -99,7 +100,7 @@ func (s *stream) event() ([]byte, error) {
 		}
 		has = true
 	}
-	if err := s.end(); !errors.Is(err, io.EOF) || !has {
+	if err := s.end(); !errors.Is(err, io.EOF) || len(data) == 0 {
 		return nil, err
 	}
 	return data, nil
