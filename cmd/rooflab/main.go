@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rooflab/rooflab/agents/sandbox"
+	"github.com/rooflab/rooflab/internal/hugepages"
 )
 
 // commands collects the constructors of the subcommands; each file of this
@@ -31,6 +32,9 @@ func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) 
 
 func main() {
 	sandbox.ServeIfAsked() // started by itself, as the first process of a sandbox
+	if len(os.Args) > 1 && (os.Args[1] == "train" || os.Args[1] == "eval") {
+		hugepages.Restart() // for training in this process
+	}
 	root := &cobra.Command{
 		Use:           "rooflab",
 		Short:         "A live Go notebook and workbench for the performance of code",

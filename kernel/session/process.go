@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rooflab/rooflab/internal/hugepages"
 	"github.com/rooflab/rooflab/kernel/host"
 	"github.com/rooflab/rooflab/kernel/toolchain"
 )
@@ -95,7 +96,7 @@ func startHost(e *engine, pipes string) (*process, error) {
 	}
 	p.cmd = exec.Command(exe, "host")
 	p.cmd.Dir = e.opts.Dir
-	p.cmd.Env = append(os.Environ(), e.opts.Env...)
+	p.cmd.Env = hugepages.Environment(append(os.Environ(), e.opts.Env...)) // for training in cells
 	p.cmd.Env = append(p.cmd.Env, "GOEXPERIMENT="+toolchain.Experiment(), "GOMLX_NO_AUTO_INSTALL=1",
 		"GONB_PIPE="+filepath.Join(pipes, "gonb"), "GONB_PIPE_BACK="+filepath.Join(pipes, "back"),
 		"GONB_TMP_DIR="+filepath.Join(e.dir, "work"), "GONB_VERSION=v0.11.3")

@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
+
+	"github.com/rooflab/rooflab/internal/hugepages"
 )
 
 // player is a side's process.
@@ -34,7 +36,7 @@ func play(ctx context.Context, name string, command, env []string) (*player, err
 	p := &player{name: name, cmd: exec.CommandContext(ctx, command[0], command[1:]...)} //nolint:gosec // the program itself, or the peer's Python
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
-	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Env = hugepages.Environment(append(os.Environ(), env...)) // both sides gain from it
 	p.cmd.Stderr = &p.errs
 	in, err := p.cmd.StdinPipe()
 	if err != nil {

@@ -1,0 +1,61 @@
+// Package hugepages has glibc's malloc ask for transparent huge pages. XLA's
+// CPU plugin takes the memory of a training step afresh at each step, some
+// hundreds of MB, and a sixth of the step's processor time went to page faults
+// of 4 KiB each.
+//
+// In flows a process's environment, out flows the same with GLIBC_TUNABLES
+// (glibc.malloc.hugetlb, glibc 2.35 and later; older ones ignore it). It is
+// read before a program's first instruction, so that it can be given to a
+// program that is started, and this one must start itself again. A value that
+// the user has set is kept. With huge pages switched off in the kernel
+// (/sys/kernel/mm/transparent_hugepage/enabled) nothing changes.
+package hugepages
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+const (
+	variable = "GLIBC_TUNABLES"
+	setting  = variable + "=glibc.malloc.hugetlb=1"
+	// guard says that a program has started itself again: to programs with the
+	// rights of others glibc does not pass variable on.
+	guard = "ROOFLAB_HUGEPAGES"
+)
+
+// Environment is environ for a program to start, with the setting unless
+// GLIBC_TUNABLES is there. Other systems than Linux get what they gave.
+func Environment(environ []string) []string {
+	if runtime.GOOS != "linux" || has(environ, variable) {
+		return environ
+	}
+	return append(slices.Clip(environ), setting)
+}
+
+// Restart starts this program again, in this process, with the setting. It
+// returns where there is nothing to do: with the setting or another of the
+// user's in the environment, in a program that is not linked with glibc, or
+// where starting fails.
+func Restart() {
+	environ := os.Environ()
+	if runtime.GOOS != "linux" || has(environ, variable) || has(environ, guard) {
+		return
+	}
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil || !strings.Contains(string(maps), "/libc.so.6\n") {
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return
+	}
+	_ = syscall.Exec(self, os.Args, append(environ, setting, guard+"=1")) //nolint:gosec // this program with its own arguments
+}
+
+func has(environ []string, name string) bool {
+	return slices.ContainsFunc(environ, func(s string) bool { return strings.HasPrefix(s, name+"=") })
+}
