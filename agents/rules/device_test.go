@@ -12,11 +12,10 @@ import (
 	"github.com/rooflab/rooflab/agents/rules"
 )
 
-// kernels runs a text's kernels on the OpenCL device that there is.
-func kernels(t *testing.T, text string) []string {
+// device builds the host program.
+func device(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	host := filepath.Join(dir, "host")
+	host := filepath.Join(t.TempDir(), "host")
 	library := "-lOpenCL"
 	if found, _ := filepath.Glob("/usr/lib/*/libOpenCL.so.1"); len(found) > 0 {
 		library = found[0] // without the package of headers there is no link for -lOpenCL
@@ -24,17 +23,34 @@ func kernels(t *testing.T, text string) []string {
 	if out, err := exec.Command("gcc", "-O1", "-o", host, "testdata/opencl/host.c", library).CombinedOutput(); err != nil {
 		t.Fatalf("gcc and an OpenCL loader are needed: %v\n%s", err, out)
 	}
+	return host
+}
+
+// kernels runs kernels of a text on the OpenCL device that there is: what they
+// write, by name and size.
+func kernels(t *testing.T, host, text string, names []string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
 	file := filepath.Join(dir, "kernels.cl")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(host, file)
+	c := exec.Command(host, append([]string{file}, names...)...)
 	c.Env = append(os.Environ(), "POCL_CACHE_DIR="+dir)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("an OpenCL device, such as PoCL, is needed: %v\n%s\n%s", err, out, text)
 	}
-	return strings.Split(strings.TrimSpace(string(out)), "\n")
+	results := map[string]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		if f := strings.Fields(line); len(f) == 3 {
+			results[f[0]+" "+f[1]] = f[2]
+		}
+	}
+	if len(results) != 2*len(names) {
+		t.Fatalf("%d results of %v:\n%s", len(results), names, out)
+	}
+	return results
 }
 
 func TestEachProposalForKernelsKeepsResultsBitForBit(t *testing.T) {
@@ -43,7 +59,8 @@ func TestEachProposalForKernelsKeepsResultsBitForBit(t *testing.T) {
 	c := rules.Case{Sources: ss, Evidence: hot("product", "turn", "columns", "sums", "rows"),
 		Launches: map[string]rules.Launch{"product": square, "turn": square, "columns": square}}
 	advice := rules.Advisor{}.Advise(c)
-	want := kernels(t, ss[0].Text)
+	host := device(t)
+	want := kernels(t, host, ss[0].Text, []string{"product", "turn", "columns", "sums", "rows"})
 	found := map[string]bool{}
 	left := advice.Proposals
 	for len(left) > 0 {
@@ -56,15 +73,15 @@ func TestEachProposalForKernelsKeepsResultsBitForBit(t *testing.T) {
 				now = append(now, p)
 			}
 		}
+		var names []string
+		for _, p := range now {
+			names = append(names, p.Function)
+		}
 		patch := apply(t, c, now)
-		got := kernels(t, patch.Files[0].Text)
-		for i := range want {
-			if got[i] != want[i] {
-				name, _, _ := strings.Cut(want[i], " ")
-				for _, p := range now {
-					if p.Function == name {
-						t.Errorf("%s of %s changes results:\n%s", p.Transformation, p.Function, edit.Format([]edit.Edit{p.Edit}))
-					}
+		for at, got := range kernels(t, host, patch.Files[0].Text, names) {
+			for _, p := range now {
+				if strings.HasPrefix(at, p.Function+" ") && got != want[at] {
+					t.Errorf("%s changes what %s computes:\n%s", p.Transformation, at, edit.Format([]edit.Edit{p.Edit}))
 				}
 			}
 		}

@@ -53,7 +53,7 @@ type collector struct {
 	e     *effects
 	loops []*loop
 	inIf  int
-	depth int // of loops, whose break and continue stay inside
+	depth int // of loops: below the first, break and continue stay in the region
 }
 
 // effects collects what a node does.
@@ -99,9 +99,7 @@ func (c *collector) node(n *syntax.Node) {
 		c.node(n.Kids[0])
 		if l != nil {
 			c.loops = append(c.loops, l)
-		} else {
-			c.e.trouble = append(c.e.trouble, fmt.Sprintf("line %d: a loop that is not understood: %s", v.file.Line(n.Start), v.refused[n]))
-		}
+		} // else its counter is a variable like others, which changes
 		c.depth++
 		c.node(n.Kids[1])
 		c.inIf++ // it may have no iteration
@@ -113,7 +111,11 @@ func (c *collector) node(n *syntax.Node) {
 			c.loops = c.loops[:len(c.loops)-1]
 		}
 	case syntax.While, syntax.Do:
-		c.trouble(n, "a loop whose iterations are not known")
+		c.depth++
+		c.inIf++
+		c.kids(n)
+		c.inIf--
+		c.depth--
 	case syntax.If, syntax.Conditional:
 		c.node(n.Kids[0])
 		c.inIf++
@@ -124,7 +126,9 @@ func (c *collector) node(n *syntax.Node) {
 		c.e.jumps = append(c.e.jumps, "return")
 		c.kids(n)
 	case syntax.Jump:
-		c.e.jumps = append(c.e.jumps, n.Op)
+		if c.depth < 2 || n.Op != "break" && n.Op != "continue" {
+			c.e.jumps = append(c.e.jumps, n.Op)
+		}
 	case syntax.Directive:
 		c.trouble(n, "a directive, %s", firstLine(n.Op))
 	case syntax.Name:

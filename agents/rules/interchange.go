@@ -60,6 +60,9 @@ func (f *finder) rectangular(r *region, outer, inner *loop) string {
 			return fmt.Sprintf("the bounds of %s are not known to stay the same", l.v.Name)
 		}
 	}
+	if why := f.effects(inner.node).why(); why != "" {
+		return why
+	}
 	if outer.v == inner.v {
 		return "both loops count the same variable"
 	}

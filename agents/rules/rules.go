@@ -69,7 +69,14 @@ type Refusal struct {
 	Reason         string `json:"reason"`
 }
 
+// All stands in a Refusal for every transformation: a loop or statement is not
+// understood.
+const All = "all"
+
 func (r Refusal) String() string {
+	if r.Transformation == All {
+		return fmt.Sprintf("%s:%d: nothing for this in %s: %s", r.File, r.Line, r.Function, r.Reason)
+	}
 	return fmt.Sprintf("%s:%d: no %s in %s: %s", r.File, r.Line, r.Transformation, r.Function, r.Reason)
 }
 
@@ -121,6 +128,15 @@ func (a Advisor) Advise(c Case) Advice {
 			v := newView(u, s.Path, u.files[i], fn, a.Options)
 			u.learn(v)
 			f := &finder{view: v, source: s, c: c, out: &out, lines: strings.Split(s.Text, "\n")}
+			syntax.Walk(fn.Body, func(n *syntax.Node) bool {
+				if why := v.refused[n]; why != "" {
+					out.Refusals = append(out.Refusals, Refusal{All, s.Path, fn.Name, v.file.Line(n.Start), why})
+				}
+				return true
+			})
+			for _, p := range fn.Problems {
+				out.Refusals = append(out.Refusals, Refusal{All, s.Path, fn.Name, v.file.Line(p.Offset), p.Text + " is not understood here"})
+			}
 			for _, t := range Transformations {
 				f.t = t
 				t.find(f)

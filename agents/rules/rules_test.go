@@ -48,9 +48,8 @@ func sources(t *testing.T, glob string) []edit.Source {
 
 var build = []string{"gcc", "-O2", "-fopenmp", "-Wall"}
 
-// outputs builds sources, with other texts for some, and runs them for all sizes:
-// nothing, one, and sizes around those of tiles and vectors.
-func outputs(t *testing.T, ss []edit.Source, files []edit.File) []string {
+// program builds sources, with other texts for some.
+func program(t *testing.T, ss []edit.Source, files []edit.File) string {
 	t.Helper()
 	dir := t.TempDir()
 	args := append(append([]string{}, build[1:]...), "-Werror", "-Wno-unknown-pragmas", "-Wno-maybe-uninitialized", "-o", filepath.Join(dir, "program"))
@@ -71,9 +70,27 @@ func outputs(t *testing.T, ss []edit.Source, files []edit.File) []string {
 	if out, err := exec.Command(build[0], append(args, "-lm")...).CombinedOutput(); err != nil {
 		t.Fatalf("gcc is needed, and must build: %v\n%s", err, out)
 	}
+	return filepath.Join(dir, "program")
+}
+
+// alone is what a program without arguments prints.
+func alone(t *testing.T, ss []edit.Source, files []edit.File) string {
+	t.Helper()
+	out, err := exec.Command(program(t, ss, files)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// outputs builds sources and runs them for all sizes: nothing, one, and sizes around
+// those of tiles and vectors.
+func outputs(t *testing.T, ss []edit.Source, files []edit.File) []string {
+	t.Helper()
+	path := program(t, ss, files)
 	var all []string
 	for _, seed := range []string{"3", "1234567"} {
-		c := exec.Command(filepath.Join(dir, "program"), seed, "0", "1", "2", "33", "40", "71")
+		c := exec.Command(path, seed, "0", "1", "2", "33", "40", "71")
 		c.Env = append(os.Environ(), "OMP_NUM_THREADS=2")
 		out, err := c.CombinedOutput()
 		if err != nil {
