@@ -76,7 +76,7 @@ func (v *view) apart(a, b *syntax.Variable) string {
 	switch {
 	case array(a) && array(b):
 		return "they are arrays of their own"
-	case array(a) && !a.Global && b.Param || array(b) && !b.Global && a.Param:
+	case array(a) && !a.Global && !a.Type.Static && b.Param || array(b) && !b.Global && !b.Type.Static && a.Param:
 		return "an array of the function is none of its caller's"
 	case a.Type.Space != b.Type.Space && a.Type.Space != "" && b.Type.Space != "":
 		return "they are in different address spaces"

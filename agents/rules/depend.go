@@ -531,6 +531,9 @@ func (r *region) independent(l *loop) (why string, reductions []string, private 
 	if why := r.scalars(l, true); why != "" {
 		return why, nil, nil
 	}
+	if !l.declared && (r.v.labels || l.v.Global || !r.v.renewedBut(l.v, r.v.fn.Body, l.node)) {
+		return l.v.Name + " is used behind the loop", nil, nil
+	}
 	for _, x := range sortedVars(r.e.writes) {
 		if x == l.v || r.e.declared[x] {
 			continue

@@ -208,6 +208,12 @@ func (f *finder) refuse(n *syntax.Node, format string, args ...any) {
 // is to be expected here.
 func (f *finder) offer(n *syntax.Node, part float64, why string, changes ...change) {
 	first, last := f.file.Line(n.Start), f.file.Line(max(n.Start, n.End-1))
+	if p := f.parent[n]; p != nil && n.Kind == syntax.For {
+		if i := slices.Index(p.Kids, n); i > 0 && p.Kids[i-1] != nil && p.Kids[i-1].Kind == syntax.Directive {
+			f.refuse(n, "it belongs to the line before it, %s", firstLine(p.Kids[i-1].Op))
+			return
+		}
+	}
 	hunks, reason := f.hunks(changes)
 	if reason != "" {
 		f.refuse(n, "%s", reason)

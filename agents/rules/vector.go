@@ -204,6 +204,10 @@ func restrict(f *finder) {
 	}
 	// A global that the function uses might be what a parameter points to.
 	e := f.effects(body)
+	if len(e.calls) > 0 {
+		f.refuse(body, "it calls %s, which might reach what a parameter points to by another way", e.calls[0])
+		return
+	}
 	for _, a := range e.accesses {
 		if a.v.Global {
 			f.refuse(body, "it uses %s, which is global and might be what a caller passes", a.v.Name)
