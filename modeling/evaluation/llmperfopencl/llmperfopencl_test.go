@@ -115,8 +115,8 @@ func TestEachPredictorIsScoredOnKernelsThatAreNew(t *testing.T) {
 			against++
 		}
 	}
-	if against != 3*6 {
-		t.Errorf("%d differences, want three predictors against six baselines", against)
+	if against != 3*7 {
+		t.Errorf("%d differences, want three predictors against seven baselines", against)
 	}
 	patterns := 0
 	for _, x := range little.patternsOf(t) {

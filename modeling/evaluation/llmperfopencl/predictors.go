@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/rooflab/rooflab/modeling/baseline"
+	"github.com/rooflab/rooflab/modeling/baseline/additive"
 	"github.com/rooflab/rooflab/modeling/baseline/analytical"
+	"github.com/rooflab/rooflab/modeling/kernelcost"
 	"github.com/rooflab/rooflab/modeling/llmperf"
 	"github.com/rooflab/rooflab/modeling/predict"
 	"github.com/rooflab/rooflab/modeling/train"
@@ -19,10 +21,15 @@ import (
 const (
 	nameMedian   = "boosted trees, median loss"
 	nameRelative = "boosted trees, relative loss"
-	nameTrees    = "boosted trees, mean of both losses"
+	nameSum      = "additive costs"
+	nameTrees    = "boosted trees, alone and on additive costs, mean of both losses"
 	nameNetwork  = "LLMPerf"
-	nameTogether = "LLMPerf and boosted trees, mean"
+	nameTogether = "LLMPerf on boosted trees"
 )
+
+// shown is what a base's prediction is called among the features of what corrects
+// it.
+const shown = "log_base"
 
 // predictor is one that is asked.
 type predictor struct {
@@ -46,15 +53,22 @@ func (s settings) predictors(limits []analytical.Limit, network bool, progress f
 	s.median.Progress = steps(nameMedian, s.median.Trees)
 	s.relative.Progress = steps(nameRelative, s.relative.Trees)
 	median, relative := trees(nameMedian, s.median), trees(nameRelative, s.relative)
-	both := []predict.Learner{median, relative}
+	// Trees cannot sum, and a sum cannot bend: one corrects the other, and those
+	// that do and those that do not are wrong in different places.
+	sum := additive.Learner{Amounts: kernelcost.AmountNames(), Apart: "log2_f64_flop"}
+	together := func(median, relative predict.Learner) baseline.Mean {
+		return baseline.Mean{Learners: []predict.Learner{median, relative,
+			baseline.Correction{Base: sum, Learner: s.median, Shown: shown}, baseline.Correction{Base: sum, Learner: s.relative, Shown: shown}}}
+	}
 	ps := []*predictor{
 		{name: "median", learner: baseline.MedianLearner{}},
 		{name: "ridge", learner: baseline.RidgeLearner{}},
 		{name: "neighbours", learner: baseline.NeighboursLearner{}},
 		{name: "roofline, rates fitted", learner: analytical.Learner{Limits: limits, Mode: analytical.Fitted}, work: true},
+		{name: nameSum, learner: sum},
 		{name: nameMedian, learner: median},
 		{name: nameRelative, learner: relative},
-		{name: nameTrees, learner: baseline.Mean{Learners: both}, ours: true},
+		{name: nameTrees, learner: together(median, relative), ours: true},
 	}
 	if network {
 		began := time.Now()
@@ -66,9 +80,12 @@ func (s settings) predictors(limits []analytical.Limit, network bool, progress f
 			progress(what, p.Step, p.Steps)
 		}
 		net := &once{Learner: llmperf.Learner{Options: s.network}, name: nameNetwork, begin: func() { began = time.Now() }}
+		// The network corrects what trees leave on kernels that they did not see.
+		on := &once{Learner: llmperf.Learner{Options: s.network}, name: nameTogether, begin: func() { began = time.Now() }}
 		ps = append(ps,
-			&predictor{name: nameNetwork, learner: net, ours: true},
-			&predictor{name: nameTogether, learner: baseline.Mean{Learners: append([]predict.Learner{net}, both...)}, ours: true, close: net.close})
+			&predictor{name: nameNetwork, learner: net, ours: true, close: net.close},
+			&predictor{name: nameTogether, ours: true, close: on.close,
+				learner: baseline.Correction{Base: together(s.median, s.relative), Learner: on, Folds: 5, Shown: shown}})
 	}
 	for _, p := range ps {
 		if p.close == nil {
