@@ -57,6 +57,7 @@ type Advice struct {
 	Supplied  []string       `json:"supplied"` // ids of the evidence that it was shown
 	Prompt    *prompt.Prompt `json:"prompt,omitempty"`
 	Usage     llm.Spent      `json:"usage"`
+	Notes     []string       `json:"notes,omitempty"` // what a reader should know, such as what is not proposed and why
 }
 
 // Read reads an answer as a proposal. Blocks that name no file are of the first

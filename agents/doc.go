@@ -25,6 +25,29 @@
 // target, edit, prompt and align are pure: they run nothing. target and edit
 // read the files of the target, and only Patch.Write of edit changes any.
 //
+// This package joins them. Optimize is the loop: the evidence on the original;
+// an Advisor (Rules, Ask of a language model, Replay of answers) proposes; what
+// stays within the hot lines is built, compared, measured in turns with the
+// original and profiled again; the fastest that was shown to be faster is kept,
+// and the next round begins with it. What is done is written to a journal at each
+// step, so that the same call goes on where a process was ended. In one cell:
+//
+//	t, err := target.Load("matmul.toml")
+//	result, err := agents.Optimize(ctx, t)
+//	result
+//
+// and step by step, each a cell, with a Workbench:
+//
+//	w, err := agents.NewWorkbench(ctx, t, "out")
+//	original, err := w.Build(ctx, nil)
+//	evidence, err := w.Profile(ctx, original)
+//	hot, sources := agents.SelectHot(evidence.Report, t.Sources(), 0)
+//	advice, err := agents.Rules(0, rules.Options{}).Advise(ctx, agents.Case{Target: t, Report: evidence.Report, Sources: sources, Round: 1})
+//	patch := edit.Apply(advice.Proposals[0].Edits, sources, edit.Rules{Evidence: advice.Supplied})
+//	candidate, err := w.Build(ctx, patch.Files)
+//	validation, err := w.Validate(ctx, original, candidate)
+//	measurement, err := w.Measure(ctx, original, candidate, "256", agents.MeasureOptions{})
+//
 // A rejection, at whatever step, is data and no failure of the run: it names
 // the step, the reason and what was found, goes into the record and into the
 // next prompt, and counts in the scores. Errors are for what is wrong with the

@@ -46,9 +46,6 @@ func (e *Evidence) Values() align.Values {
 	return out
 }
 
-// storeName is the store of a workbench's profiles.
-const storeName = "evidence.db"
-
 // Profile gathers the evidence on a program: what the target's profile command
 // says, or without one the time of repeated runs alone, with what a look at the
 // source by LLVM tells of loops and strides. Commands run in the sandbox. The
@@ -63,8 +60,14 @@ func (w *Workbench) Profile(ctx context.Context, p *Program) (*Evidence, error) 
 }
 
 func (w *Workbench) profile(ctx context.Context, p *Program) (*Evidence, error) {
-	e := &Evidence{Program: p.ID, Store: storeName, Metrics: map[string]Number{}}
-	s, err := datasets.Open(filepath.Join(w.Dir, storeName))
+	// A store for each program: what an earlier process left of it, when it was
+	// ended, is not counted twice.
+	e := &Evidence{Program: p.ID, Store: "evidence/" + p.ID + ".db", Metrics: map[string]Number{}}
+	path := filepath.Join(w.Dir, filepath.FromSlash(e.Store))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), removed(path), removed(path+".wal")); err != nil {
+		return nil, err
+	}
+	s, err := datasets.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -98,11 +101,12 @@ func (w *Workbench) profile(ctx context.Context, p *Program) (*Evidence, error) 
 	if err != nil {
 		return nil, err
 	}
+	static, notes := w.static(ctx, s, p)
 	if e.Report, err = w.report(ctx, s, e.Run); err != nil {
 		return nil, err
 	}
 	// The store is a file of this run, wherever its folder is moved.
-	e.Report.Store = storeName
+	e.Report.Store = e.Store
 	if command == nil {
 		e.Report.Notes = append(e.Report.Notes, e.How)
 	}
@@ -113,7 +117,6 @@ func (w *Workbench) profile(ctx context.Context, p *Program) (*Evidence, error) 
 	if err != nil {
 		return nil, err
 	}
-	static, notes := w.static(ctx, s, p)
 	e.Report.Items = append(e.Report.Items, append(more, static...)...)
 	e.Report.Notes = append(e.Report.Notes, notes...)
 	slices.SortStableFunc(e.Report.Items, func(a, b insight.Item) int {
@@ -129,6 +132,14 @@ func (w *Workbench) profile(ctx context.Context, p *Program) (*Evidence, error) 
 		return nil, errors.New("the profile says nothing that an edit could cite: give the target a [profile] that tells where the time goes")
 	}
 	return e, nil
+}
+
+// removed makes sure that there is no such file.
+func removed(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // report is insight's, of the kernels that the target names where the profile
@@ -281,7 +292,7 @@ func (w *Workbench) metrics(ctx context.Context, s *datasets.Store, e *Evidence)
 	}
 	for _, i := range e.Report.Items {
 		name := i.Metric
-		if i.Formula != "" {
+		if i.Formula != "" && !strings.Contains(i.Formula, "{") { // one that explains itself is no name
 			name = i.Formula
 		}
 		if _, ok := e.Metrics[name]; !ok && name != "" && (i.Kernel == "" || slices.Contains(names, i.Kernel)) {

@@ -69,8 +69,12 @@ func (j *journal) read(path string) error {
 			continue
 		}
 		var e entry
-		if err := json.Unmarshal(line, &e); err != nil || e.Step == "" {
-			return fmt.Errorf("the journal %s:%d is damaged (%v): take another folder, or cut the file before that line", path, n+1, err)
+		err := json.Unmarshal(line, &e)
+		if err == nil && e.Step == "" {
+			err = errors.New("no step is named")
+		}
+		if err != nil {
+			return fmt.Errorf("the journal %s:%d is damaged (%w): take another folder, or cut the file before that line", path, n+1, err)
 		}
 		if e.Begin {
 			j.begun[e.Step] = true

@@ -12,6 +12,7 @@ import (
 	"github.com/rooflab/rooflab/agents/edit"
 	"github.com/rooflab/rooflab/agents/llm"
 	"github.com/rooflab/rooflab/agents/prompt"
+	"github.com/rooflab/rooflab/agents/rules"
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/modeling/change"
 )
@@ -62,6 +63,7 @@ type Round struct {
 	Evidence   *Evidence    `json:"evidence"`
 	Supplied   []string     `json:"supplied"` // ids that the advisor was shown
 	Usage      llm.Spent    `json:"usage"`
+	Notes      []string     `json:"notes,omitempty"` // of the advisor
 	Candidates []*Candidate `json:"candidates"`
 	Kept       string       `json:"kept,omitempty"` // the program that the next round begins with
 }
@@ -143,7 +145,7 @@ func open(ctx context.Context, t *target.Target, opt Options) (*runner, error) {
 		return nil, errors.New("optimizing: there is no target: load one with target.Load")
 	}
 	if opt.Advisor == nil {
-		opt.Advisor = Rules(0)
+		opt.Advisor = Rules(0, rules.Options{})
 	}
 	if opt.Dir == "" {
 		opt.Dir = t.Name + ".optimize"
@@ -352,7 +354,7 @@ func (r *runner) round(ctx context.Context, round *Round, original, base *Progra
 	if err != nil {
 		return nil, err
 	}
-	round.Supplied, round.Usage = advice.Supplied, advice.Usage
+	round.Supplied, round.Usage, round.Notes = advice.Supplied, advice.Usage, advice.Notes
 	if round.Supplied == nil {
 		round.Supplied = []string{}
 	}

@@ -58,6 +58,13 @@ func (r *Result) HTML() string {
 		}
 	}
 	section(turned)
+	if notes := r.notes(); len(notes) > 0 {
+		b.WriteString(`<details><summary>Notes</summary><ul>`)
+		for _, n := range notes {
+			b.WriteString(`<li>` + e(n) + `</li>`)
+		}
+		b.WriteString(`</ul></details>`)
+	}
 	scores := r.Scores.Table()
 	scores.Title = "Evidence-aligned reasoning"
 	section(scores)

@@ -59,7 +59,7 @@ type Rejection struct {
 	Detail string `json:"detail"`
 }
 
-func (r *Rejection) Error() string {
+func (r *Rejection) String() string {
 	return fmt.Sprintf("turned down by %s (%s): %s", r.Step, r.Reason, r.Detail)
 }
 

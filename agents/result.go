@@ -266,6 +266,9 @@ func (r *Result) String() string {
 	if len(details) > 0 {
 		parts = append(parts, "Why candidates were turned down\n"+strings.Join(details, "\n"))
 	}
+	if notes := r.notes(); len(notes) > 0 {
+		parts = append(parts, "Notes\n"+strings.Join(notes, "\n"))
+	}
 	if len(r.Others) > 0 {
 		lines := []string{"Other sizes"}
 		for _, m := range r.Others {
@@ -283,6 +286,30 @@ func (r *Result) String() string {
 		parts = append(parts, strings.TrimRight(r.Patch, "\n"))
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// notes are those of the advisor and of the evidence, each once.
+func (r *Result) notes() []string {
+	var out []string
+	note := func(text string) {
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	for _, round := range r.Rounds {
+		for _, n := range round.Evidence.Report.Notes {
+			note(n)
+		}
+		for _, n := range round.Notes {
+			note(n)
+		}
+		for _, c := range round.Candidates {
+			for _, n := range c.Proposal.Notes {
+				note(c.Proposal.Name + ": " + n)
+			}
+		}
+	}
+	return out
 }
 
 // remarks say how the run was and what it has cost.

@@ -18,17 +18,27 @@ const RulesProposals = 6
 // Rules is the advisor without a model: each transformation that package rules
 // offers for the evidence is a candidate, the most promising n (0 is
 // RulesProposals) that were not tried yet in a round. Where the target compares
-// all of its floating-point outputs within a tolerance, sums may be reordered.
-func Rules(n int) Advisor {
+// all of its outputs within a tolerance, sums may be reordered whatever opt says.
+// What was considered and is not offered is in Advice.Notes.
+func Rules(n int, opt rules.Options) Advisor {
 	if n <= 0 {
 		n = RulesProposals
 	}
-	return ruled{n}
+	return ruled{n, opt}
 }
 
-type ruled struct{ n int }
+type ruled struct {
+	n   int
+	opt rules.Options
+}
 
-func (ruled) Name() string { return "rules" }
+// Name says what is taken for granted beyond the text.
+func (a ruled) Name() string {
+	if a.opt.Distinct {
+		return "rules (distinct)"
+	}
+	return "rules"
+}
 
 func (a ruled) Advise(_ context.Context, c Case) (Advice, error) {
 	out := Advice{Supplied: Supplied(c.Report)}
@@ -39,8 +49,13 @@ func (a ruled) Advise(_ context.Context, c Case) (Advice, error) {
 	for _, command := range c.Target.Build.Commands {
 		ask.Build = append(ask.Build, command)
 	}
-	advisor := rules.Advisor{Options: rules.Options{Reassociate: tolerant(c.Target)}}
-	for _, p := range advisor.Propose(ask) {
+	opt := a.opt
+	opt.Reassociate = opt.Reassociate || tolerant(c.Target)
+	advice := rules.Advisor{Options: opt}.Advise(ask)
+	for _, r := range advice.Refusals {
+		out.Notes = append(out.Notes, r.String())
+	}
+	for _, p := range advice.Proposals {
 		if len(out.Proposals) == a.n {
 			break
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rooflab/rooflab/agents"
 	"github.com/rooflab/rooflab/agents/llm"
+	"github.com/rooflab/rooflab/agents/rules"
 	"github.com/rooflab/rooflab/agents/target"
 )
 
@@ -25,6 +26,7 @@ func optimizeCommand() *cobra.Command {
 	var asJSON, apply bool
 	opt := agents.Options{}
 	ask := agents.AskOptions{}
+	allow := rules.Options{}
 	c := &cobra.Command{
 		Use:   "optimize TARGET.toml",
 		Short: "Make a program faster: evidence in, validated faster code out",
@@ -58,7 +60,7 @@ faster was found.`,
 				opt.Dir = t.Name + ".optimize"
 			}
 			var done func() error
-			if opt.Advisor, done, err = advisor(name, opt.Dir, t, ask); err != nil {
+			if opt.Advisor, done, err = advisor(name, opt.Dir, t, ask, allow); err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, done()) }()
@@ -92,6 +94,7 @@ faster was found.`,
 	f := c.Flags()
 	f.StringVar(&name, "backend", "rules", "who proposes edits: rules, replay:PATH, or a model such as llamacpp:NAME@URL")
 	f.IntVar(&ask.Answers, "candidates", 0, "candidates of a round: proposals of the rules, answers of a model")
+	f.BoolVar(&allow.Distinct, "distinct", false, "rules may take it that pointer parameters never overlap")
 	f.IntVar(&ask.Prompt.Tokens, "prompt-tokens", 0, "size of a prompt, at most (8000)")
 	f.IntVar(&ask.MaxTokens, "answer-tokens", 0, "size of an answer, at most (8192)")
 	f.StringVar(&opt.Dir, "out", "", "the folder of the run (NAME.optimize)")
@@ -104,12 +107,12 @@ faster was found.`,
 
 // advisor makes the advisor that its name asks for. Exchanges with a language
 // model are recorded in the folder of the run; done ends that.
-func advisor(name, dir string, t *target.Target, ask agents.AskOptions) (a agents.Advisor, done func() error, err error) {
+func advisor(name, dir string, t *target.Target, ask agents.AskOptions, allow rules.Options) (a agents.Advisor, done func() error, err error) {
 	done = func() error { return nil }
 	kind, path, _ := strings.Cut(name, ":")
 	switch {
 	case name == "rules":
-		return agents.Rules(ask.Answers), done, nil
+		return agents.Rules(ask.Answers, allow), done, nil
 	case kind == "replay" && path != "" && !exchanges(path):
 		a, err = agents.Replay(path)
 		return a, done, err
