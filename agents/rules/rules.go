@@ -176,8 +176,8 @@ type Transformation struct {
 // Relevant reports whether an item speaks for the transformation.
 func (t Transformation) Relevant(it insight.Item) bool {
 	return it.Verdict != insight.Fine && slices.ContainsFunc(t.Rules, func(r string) bool {
-		end, any := strings.CutPrefix(r, "*")
-		return r == it.Rule || any && strings.HasSuffix(it.Rule, end)
+		end, suffix := strings.CutPrefix(r, "*")
+		return r == it.Rule || suffix && strings.HasSuffix(it.Rule, end)
 	})
 }
 

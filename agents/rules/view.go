@@ -26,6 +26,7 @@ type view struct {
 	// distinct are pointer parameters that no caller passes overlapping: pairs.
 	distinct map[[2]*syntax.Variable]string
 	labels   bool                    // it has goto
+	steps    int                     // of the form that is made
 	texts    map[string]*syntax.Node // opaque atoms, by key
 	vars     map[string]*syntax.Variable
 }
@@ -215,11 +216,18 @@ func writtenBy(k *syntax.Node) *syntax.Variable {
 // form is an integer expression as a polynomial, at a node of the function: a
 // variable that has one value only, given where it is declared, is written as
 // that. Nil where it cannot be said.
-func (v *view) form(n, at *syntax.Node) poly { return v.formAt(n, at, 0) }
+func (v *view) form(n, at *syntax.Node) poly {
+	v.steps = 0
+	return v.formAt(n, at, 0)
+}
+
+// maxSteps is how many expressions one form may go through: variables that are
+// given twice the one before would double their number each time.
+const maxSteps = 2000
 
 func (v *view) formAt(n, at *syntax.Node, depth int) poly {
 	n = n.Bare()
-	if n == nil || depth > 30 {
+	if v.steps++; n == nil || depth > 30 || v.steps > maxSteps {
 		return nil
 	}
 	switch n.Kind {

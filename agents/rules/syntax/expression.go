@@ -289,7 +289,7 @@ func (p *parser) expand(n *Node, m *macro) *Node {
 			body = append(body, w)
 		}
 	}
-	if p.made += len(body); p.made > maxTokens || len(body) == 0 || len(p.open) > 30 {
+	if p.made += len(body); p.made > maxExpanded || len(body) == 0 || len(p.open) > 30 {
 		return p.badExpr("a macro that is not understood")
 	}
 	open := map[string]bool{n.Op: true}

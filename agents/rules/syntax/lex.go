@@ -19,7 +19,10 @@ type macro struct {
 	body     []token
 }
 
-const maxTokens = 400_000 // of a text, and of what a macro becomes
+const (
+	maxTokens   = 400_000 // of a text
+	maxExpanded = 50_000  // that macros of a text become
+)
 
 // lex splits a text into tokens without comments. A directive is one token; those
 // that define macros are in the second result.
