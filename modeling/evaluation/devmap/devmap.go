@@ -12,6 +12,8 @@
 // rows, has launches of one kernel on both sides, with other inputs: it asks
 // whether a kernel that was seen is mapped right at another size. Then sources
 // are new, though not their program's other kernels, and last whole programs.
+// One deal decides about a hundredth: in the study's protocol the accuracy of the
+// best is 0.918, 0.907, 0.901, 0.910 and 0.912 with the seeds 1 to 5.
 package devmap
 
 import (
