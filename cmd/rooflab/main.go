@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rooflab/rooflab/agents/sandbox"
-	"github.com/rooflab/rooflab/internal/hugepages"
+	"github.com/rooflab/rooflab/kernel/hugepages"
 )
 
 // commands collects the constructors of the subcommands; each file of this

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rooflab/rooflab/internal/hugepages"
 	"github.com/rooflab/rooflab/kernel/host"
+	"github.com/rooflab/rooflab/kernel/hugepages"
 	"github.com/rooflab/rooflab/kernel/toolchain"
 )
 

@@ -18,6 +18,9 @@ func (r *Report) WriteJSON(w io.Writer) error {
 
 // subject says what the report is about in a few words.
 func (r *Report) subject() string {
+	if len(r.Runs) == 0 {
+		return "no run"
+	}
 	run := r.Runs[0]
 	out := fmt.Sprintf("run %d, %s", run.ID, strings.TrimSpace(run.Tool+" "+run.ToolVersion))
 	if m := r.Machine; m != nil {

@@ -16,19 +16,22 @@ func words(list string) map[string]bool {
 
 var (
 	scalarWords = words("void char short int long float double signed unsigned _Bool bool __int128 auto")
-	typeWords   = words("half uchar ushort uint ulong size_t ssize_t ptrdiff_t intptr_t uintptr_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t FILE dim3")
+	typeWords   = vectors("half uchar ushort uint ulong size_t ssize_t ptrdiff_t intptr_t uintptr_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t FILE dim3")
 	qualifiers  = words("const static extern register volatile inline __inline __inline__ __forceinline__ restrict __restrict __restrict__ " +
 		"__global global __local local __constant constant __private private __kernel kernel __global__ __device__ __host__ __shared__ __constant__ " +
 		"__read_only __write_only read_only write_only constexpr thread_local _Thread_local __extension__ _Noreturn")
 	keywords = words("if else for while do switch case default return break continue goto sizeof struct union enum typedef class template namespace using new delete try catch throw operator this")
 )
 
-func init() {
+// vectors are words, and the names of OpenCL's vectors.
+func vectors(list string) map[string]bool {
+	out := words(list)
 	for _, base := range []string{"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double", "half"} {
 		for _, n := range []string{"2", "3", "4", "8", "16"} {
-			typeWords[base+n] = true
+			out[base+n] = true
 		}
 	}
+	return out
 }
 
 // typeName reports whether a word is a type's.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/rooflab/rooflab/internal/hugepages"
+	"github.com/rooflab/rooflab/kernel/hugepages"
 )
 
 // player is a side's process.

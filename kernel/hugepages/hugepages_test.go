@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rooflab/rooflab/internal/hugepages"
+	"github.com/rooflab/rooflab/kernel/hugepages"
 )
 
 // The test binary is the program that starts itself again, and says with what.

@@ -1,0 +1,148 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/llm"
+	"github.com/rooflab/rooflab/agents/prompt"
+	"github.com/rooflab/rooflab/modeling/change"
+)
+
+// example is the candidate for the next prompt.
+func (c *Candidate) example() prompt.Example {
+	outcome := fmt.Sprintf("accepted: %.3g times as fast", c.Speedup())
+	if c.Rejected != nil {
+		outcome = fmt.Sprintf("rejected (%s): %s", c.Rejected.Reason, c.Rejected.Detail)
+	}
+	return prompt.Example{Title: fmt.Sprintf("round %d, %s", c.Round, c.Proposal.Name), Edits: c.Proposal.Edits, Outcome: outcome}
+}
+
+// candidate takes a proposal through all steps, up to the first that turns it
+// down.
+func (r *runner) candidate(ctx context.Context, c *Candidate, ask Case, supplied []string, original, base *Program) error {
+	for try := 1; ; try++ {
+		if err := r.make(ctx, c, ask.Sources, supplied, original, base); err != nil {
+			return err
+		}
+		if c.Rejected == nil || c.Rejected.Reason != InvalidCode || try > r.opt.Repairs || r.over() != "" {
+			break
+		}
+		failed := Repair{Proposal: c.Proposal, Failed: c.Program.Failed, Log: c.Program.Log}
+		again := ask
+		again.Failure = &prompt.Failure{Edits: c.Proposal.Edits, Step: "the build", Log: c.Program.Log}
+		again.Of, again.Repair, again.Left = c.Proposal.Name, try, r.left()
+		r.say(c.Round, c.Proposal.Name, "it does not build: asking for repair %d of %d", try, r.opt.Repairs)
+		advice, err := r.advise(ctx, fmt.Sprintf("r%d/%s/repair%d", c.Round, c.Proposal.Name, try), again)
+		var spent *llm.BudgetError
+		if errors.As(err, &spent) {
+			c.Rejected.Detail += " (the budget does not allow to have it repaired)"
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if len(advice.Proposals) == 0 {
+			break
+		}
+		name := c.Proposal.Name
+		c.Repairs = append(c.Repairs, failed)
+		c.Proposal, c.Rejected, c.Program, c.Outcomes = advice.Proposals[0], nil, nil, nil
+		c.Proposal.Name = name
+		supplied = advice.Supplied
+	}
+	if c.Rejected != nil {
+		return nil
+	}
+	r.say(c.Round, c.Proposal.Name, "comparing outputs")
+	v, err := once(ctx, r.journal, "validate/"+c.Program.ID, c.Program.Files, func(ctx context.Context) (Validation, error) { return r.Validate(ctx, original, c.Program) })
+	if err != nil {
+		return err
+	}
+	c.Validation = &v
+	if c.Rejected = ofValidation(v); c.Rejected != nil {
+		return nil
+	}
+	for _, size := range r.sizes() {
+		r.say(c.Round, c.Proposal.Name, "measuring %s", size)
+		m, err := r.measure(ctx, fmt.Sprintf("measure/%s/%s/%s", base.ID, c.Program.ID, size), base, c.Program, size)
+		if err != nil {
+			return err
+		}
+		c.Measurements = append(c.Measurements, m)
+		if m.Failed != "" || m.Verdict == change.Slower {
+			break
+		}
+	}
+	if c.Rejected = ofMeasurement(c.Measurements); c.Rejected != nil {
+		return nil
+	}
+	r.say(c.Round, c.Proposal.Name, "%s; profiling it", c.Measurements[0])
+	c.After, err = r.evidence(ctx, c.Program)
+	return err
+}
+
+// sizes are those that are optimized for; "" where the target has none.
+func (r *runner) sizes() []string {
+	if s := r.Target.Inputs.Sizes; len(s) > 0 {
+		return s
+	}
+	return []string{""}
+}
+
+func (r *runner) measure(ctx context.Context, step string, before, after *Program, size string) (Measurement, error) {
+	opt := r.opt.Measure
+	opt.Seed = r.opt.Seed
+	return once(ctx, r.journal, step, []any{before.Files, after.Files, size}, func(ctx context.Context) (Measurement, error) {
+		return r.Measure(ctx, before, after, size, opt)
+	})
+}
+
+// make applies the edits and builds the program.
+func (r *runner) make(ctx context.Context, c *Candidate, shown []edit.Source, supplied []string, original, base *Program) error {
+	patch := edit.Apply(c.Proposal.Edits, shown, edit.Rules{Evidence: supplied})
+	c.Outcomes = patch.Outcomes
+	if c.Outcomes == nil {
+		c.Outcomes = []edit.Outcome{}
+	}
+	if c.Rejected = ofEdits(patch, c.Proposal.Problems); c.Rejected != nil {
+		return nil
+	}
+	c.sources = after(c.sources, patch)
+	files := r.changed(c.sources)
+	for _, f := range patch.Files {
+		for _, s := range shown {
+			if s.Path == f.Path {
+				c.Diff += Diff(f.Path, s.Text, f.Text)
+			}
+		}
+	}
+	id := programID(files)
+	if who, ok := r.tried[id]; ok {
+		c.Rejected = &Rejection{Editing, Repeated, "the same program as " + who}
+		return nil
+	}
+	r.tried[id] = fmt.Sprintf("%s of round %d", c.Proposal.Name, c.Round)
+	r.say(c.Round, c.Proposal.Name, "building")
+	var err error
+	if c.Program, err = r.build(ctx, files); err != nil {
+		return err
+	}
+	c.Rejected = ofBuild(original, c.Program)
+	return nil
+}
+
+// changed are the sources that differ from the target's.
+func (r *runner) changed(sources []edit.Source) []edit.File {
+	var out []edit.File
+	for _, was := range r.Target.Sources() {
+		for _, s := range sources {
+			if s.Path == was.Path && s.Text != was.Text {
+				out = append(out, edit.File{Path: s.Path, Text: s.Text})
+			}
+		}
+	}
+	return out
+}
