@@ -57,6 +57,7 @@ func rooflab(t *testing.T, datasets string, args ...string) (status int, output 
 const (
 	firstLook   = "01-first-look.ipynb"
 	explanation = "02-from-counters-to-an-explanation.ipynb"
+	howLong     = "03-how-long-will-it-take.ipynb"
 )
 
 // files lists the files of this folder.
@@ -178,6 +179,36 @@ func TestExplanationRuns(t *testing.T) {
 	}
 	if status, output := rooflab(t, "", "verify", out); status != 0 {
 		t.Errorf("verify: exit status %d:\n%s", status, output)
+	}
+	if after := files(t); after != before {
+		t.Errorf("the run changed the folder:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+// A network is trained on XLA, which `make test` sets up.
+func TestHowLongRuns(t *testing.T) {
+	before := files(t)
+	out := filepath.Join(t.TempDir(), "out.ipynb")
+	if status, output := rooflab(t, "", "run", howLong, "-o", out); status != 0 {
+		t.Fatalf("exit status %d:\n%s", status, output)
+	}
+	nb, err := notebook.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, types := shown(nb)
+	for _, want := range []string{
+		"1010 of 20200 launches, of 202 kernels", // 4040 kernels, every 20th, with 5 launches each
+		"boosted trees", "5-fold, disjoint",
+		"132 of 132", // 85 of 805 rows are held out to stop by: 6 epochs of 22.5 batches
+		"n = 205", "What the prediction of",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is nowhere in the outputs:\n%s", want, text)
+		}
+	}
+	if types["text/html"] < 3 {
+		t.Errorf("outputs of types %v, want a comparison, progress and a listing", types)
 	}
 	if after := files(t); after != before {
 		t.Errorf("the run changed the folder:\n%s\nbefore:\n%s", after, before)

@@ -1,7 +1,7 @@
 package rules
 
 var (
-	memoryRules  = []string{"cache-misses", "l1d-misses", "simulated-d1-misses", "simulated-ll-misses", "dram-bound", "l1-bound", "l2-bound", "l3-bound", "latency-bound", "ipc"}
+	memoryRules  = []string{"cache-misses", "l1d-misses", "simulated-d1-misses", "simulated-ll-misses", "dram-bound", "l1-bound", "l2-bound", "l3-bound", "latency-bound", "ipc", "static-stride"}
 	computeRules = []string{"ipc", "vector-share", "mca-block-throughput", "*-bound"}
 	gpuRules     = []string{"excess-sectors", "global-load-bytes-per-sector", "global-store-bytes-per-sector", "global-load-sectors", "global-store-sectors", "l1-hit-rate", "l2-hit-rate", "amd-l2-hit-rate", "dram-bound", "memory-pipe"}
 )
