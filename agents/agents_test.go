@@ -124,7 +124,7 @@ func TestAJournalIsOfOneProcessAndOneRun(t *testing.T) {
 // patch, a program of its own, makes the text after of the text before.
 func TestPatchReadsDiff(t *testing.T) {
 	if _, err := exec.LookPath("patch"); err != nil {
-		t.Skip("the program patch is not there")
+		t.Fatal("the program patch is not there: install the package patch")
 	}
 	long := strings.Repeat("same\n", 20)
 	for name, c := range map[string][2]string{

@@ -25,6 +25,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"github.com/rooflab/rooflab/modeling/predict"
+	"github.com/rooflab/rooflab/modeling/score"
 )
 
 // Kind is what the model is called in files and descriptions.
@@ -111,7 +112,7 @@ func (l Learner) fit(ctx context.Context, e *predict.Examples, seed uint64) (*Mo
 	if len(rows) == 0 {
 		return nil, errors.New("the amounts of work are unknown in every row")
 	}
-	m.Median = median(c.LogY())
+	m.Median = score.Median(c.LogY())
 	start := make([]float64, len(rows[0]))
 	for i := range start {
 		start[i] = -1 // 0.4 ns for a unit of work
@@ -248,11 +249,6 @@ func (m *Model) describe() string {
 		parts = append(parts, fmt.Sprintf("%s %.3g", strings.TrimPrefix(name, "log2_"), math.Exp(m.Cost[i])*1e-9))
 	}
 	return fmt.Sprintf("a launch takes %.3g, a unit of %s", math.Exp(m.Cost[len(m.Cost)-1])*1e-6, strings.Join(parts, ", "))
-}
-
-func median(xs []float64) float64 {
-	s := slices.Sorted(slices.Values(xs))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 // MarshalJSON writes the model.

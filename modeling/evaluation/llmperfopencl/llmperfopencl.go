@@ -8,8 +8,8 @@
 // and boosted trees on what kernelcost counts, the LLMPerf model (a transformer)
 // alone, and LLMPerf as the correction of the trees; besides the whole there are rows for each pattern of kernels and for launches whose data grows
 // under a fixed global size, the known weak spots of the paper (Nguyen et al.
-// 2025). The transformer trains on XLA for about 40 minutes on two processors;
-// with Options.Quick, or without XLA, it is left out, and a Result says so.
+// 2025). The two transformers train on XLA for most of an hour on two processors;
+// with Options.Quick, or without XLA, they are left out, and a Result says so.
 package llmperfopencl
 
 import (
@@ -32,7 +32,7 @@ const set = "rooflab-opencl"
 func init() {
 	evaluation.Register(evaluation.Evaluation{
 		Name: "llmperf-opencl",
-		Doc:  "the time of launches of 4,040 generated OpenCL kernels (PoCL on a CPU) from source, arguments and launch, on kernels that are new: LLMPerf, a transformer, against each baseline; trains for about 40 minutes, --quick without it",
+		Doc:  "the time of launches of 4,040 generated OpenCL kernels (PoCL on a CPU) from source, arguments and launch, on kernels that are new: LLMPerf, a transformer, against each baseline; trains for most of an hour, --quick without it",
 		Data: []string{set},
 		Run: func(ctx context.Context, o evaluation.Options) ([]evaluation.Result, error) {
 			return published.run(ctx, o)
@@ -172,7 +172,7 @@ func (s settings) held(e *predict.Examples, seed uint64) (split.Split, error) {
 // leaveOut says why the network is not trained, "" where it is.
 func (s settings) leaveOut(o evaluation.Options) (string, error) {
 	if o.Quick {
-		return "LLMPerf was left out, as asked: the whole evaluation trains it for about 40 minutes on two processors", nil
+		return "LLMPerf was left out, as asked: the whole evaluation trains it twice, most of an hour on two processors", nil
 	}
 	c, err := backend.Default()
 	if err != nil {

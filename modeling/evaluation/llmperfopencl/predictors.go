@@ -73,7 +73,7 @@ func (s settings) predictors(limits []analytical.Limit, network bool, progress f
 	if network {
 		began := time.Now()
 		s.network.Train.Progress = func(p train.Progress) {
-			what := "training LLMPerf (about 40 minutes on two processors)"
+			what := "training LLMPerf"
 			if gone := time.Since(began); p.Step > 0 && gone > time.Minute {
 				what = fmt.Sprintf("training LLMPerf, loss %.3f, about %v left", p.Loss, time.Duration(float64(gone)*float64(p.Steps-p.Step)/float64(p.Step)).Round(time.Minute))
 			}

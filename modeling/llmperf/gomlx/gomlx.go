@@ -5,14 +5,12 @@
 package gomlx
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/layers"
 	"github.com/gomlx/gomlx/ml/layers/activation"
 	"github.com/gomlx/gomlx/ml/layers/norm"
@@ -168,33 +166,12 @@ func loss(c llmperf.Config, labels, predictions []*graph.Node) *graph.Node {
 }
 
 // Attribute implements llmperf.Network.
-func (n *network) Attribute(b train.Batch) (out train.Array, err error) {
-	defer func() {
-		if r := recover(); r != nil { // by which GoMLX reports errors in graphs
-			err = fmt.Errorf("GoMLX: %v", r)
-		}
-	}()
-	var in []any
-	for _, a := range b.Inputs {
-		switch {
-		case a.Int32 != nil && len(a.Int32) == a.Len():
-			in = append(in, tensors.FromFlatDataAndDimensions(a.Int32, a.Dims...))
-		case len(a.Float32) == a.Len():
-			in = append(in, tensors.FromFlatDataAndDimensions(a.Float32, a.Dims...))
-		default:
-			return out, errors.New("an array of a batch does not have the numbers that its dimensions say")
-		}
-	}
-	each, err := n.attribute.Call1(in...)
+func (n *network) Attribute(b train.Batch) (train.Array, error) {
+	out, err := call(n.attribute, b)
 	if err != nil {
-		return out, fmt.Errorf("GoMLX: %w", err)
+		return train.Array{}, err
 	}
-	defer func() { _ = each.FinalizeAll() }()
-	flat, err := tensors.CopyFlatData[float32](each)
-	if err != nil {
-		return out, fmt.Errorf("GoMLX: %w", err)
-	}
-	return train.Array{Dims: append([]int{}, each.Shape().Dimensions...), Float32: flat}, nil
+	return out[0], nil
 }
 
 // Close implements llmperf.Network.
