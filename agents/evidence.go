@@ -80,6 +80,9 @@ func (w *Workbench) profile(ctx context.Context, p *Program) (*Evidence, error) 
 	in, sizes := validate.Input{}, []string(nil)
 	if len(w.Target.Inputs.Sizes) > 0 {
 		sizes = w.Target.Inputs.Sizes[:1]
+		if pr := w.Target.Profile; pr != nil && pr.Size != "" {
+			sizes = []string{pr.Size}
+		}
 		in["size"] = sizes[0]
 	}
 	prepared, err := validate.Prepare(ctx, w.box, w.check(p, p, sizes), in, 0, dir)

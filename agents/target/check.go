@@ -310,6 +310,9 @@ func (c *checker) profile() {
 	if p == nil {
 		return
 	}
+	if p.Size != "" && len(c.t.Inputs.Sizes) == 0 {
+		c.fault("profile.size", "the inputs have no sizes: give inputs.sizes, and {size} in inputs.generate or run.command")
+	}
 	if p.Collector != "" {
 		if p.Command != nil || p.Import != "" || p.File != "" {
 			c.fault("profile.collector", "it contradicts command, import and file: give a collector or a command")

@@ -53,6 +53,7 @@
 //	command = ["ncu", "--set", "full", "-o", "{profile}", "./heat", "input.bin", "out.bin"]
 //	import = "ncu-rep"                   # a format of rooflab import; without it the content tells
 //	# collector = "valgrind"             # or a collector of rooflab collect, in place of command
+//	size = "128"                         # in place of the first of inputs.sizes, where profiling slows down much
 //	timeout = "10m"
 //
 //	[[hot]]                              # none: the whole of the editable files
@@ -184,8 +185,10 @@ type Profile struct {
 	// File is what the command writes, where it does not speak of {profile}.
 	File string `toml:"file"`
 	// Collector is one of rooflab collect, in place of all of these.
-	Collector string   `toml:"collector"`
-	Timeout   Duration `toml:"timeout"`
+	Collector string `toml:"collector"`
+	// Size is what {size} stands for, "" where it is the first of Inputs.Sizes.
+	Size    string   `toml:"size"`
+	Timeout Duration `toml:"timeout"`
 }
 
 // Region is where the time goes, and what may be changed.
