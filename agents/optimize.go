@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/rooflab/rooflab/agents/edit"
@@ -26,7 +24,8 @@ type Options struct {
 	Repairs int // of a candidate that does not build, at most; 0 is DefaultRepairs, below 0 none
 	Seed    uint64
 	Measure MeasureOptions
-	// Progress, where there is one, hears what is done.
+	// Progress hears what is done. nil shows it: in a notebook as one display
+	// that is replaced, elsewhere as lines (see Watch).
 	Progress func(Event)
 }
 
@@ -41,6 +40,7 @@ type Event struct {
 	Round     int
 	Candidate string // "" for a step of the round or the run
 	Text      string
+	Done      bool // Text is no step that begins, but what came of the candidate
 }
 
 func (e Event) String() string {
@@ -113,16 +113,21 @@ func meanSpeedup(ms []Measurement) float64 {
 // Each step is written down when it is done, in the folder of the run. The same
 // call with the same folder takes what is done from there, so that a run that was
 // ended at any step goes on with the next, and no advice is paid twice.
-func Optimize(ctx context.Context, t *target.Target, options ...Options) (*Result, error) {
+func Optimize(ctx context.Context, t *target.Target, options ...Options) (res *Result, err error) {
 	var opt Options
 	if len(options) > 0 {
 		opt = options[0]
+	}
+	if opt.Progress == nil && t != nil {
+		w := Watch(t.Name)
+		opt.Progress = w.Hear
+		defer func() { w.End(res, err) }()
 	}
 	r, err := open(ctx, t, opt)
 	if err != nil {
 		return nil, err
 	}
-	res, err := r.run(ctx)
+	res, err = r.run(ctx)
 	if err = errors.Join(err, r.journal.close()); err != nil {
 		return nil, err
 	}
@@ -192,7 +197,14 @@ func (r *runner) head(ctx context.Context) error {
 
 func (r *runner) say(round int, candidate, format string, args ...any) {
 	if r.opt.Progress != nil {
-		r.opt.Progress(Event{round, candidate, fmt.Sprintf(format, args...)})
+		r.opt.Progress(Event{Round: round, Candidate: candidate, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+// came says what came of a candidate.
+func (r *runner) came(round int, candidate, format string, args ...any) {
+	if r.opt.Progress != nil {
+		r.opt.Progress(Event{Round: round, Candidate: candidate, Text: fmt.Sprintf(format, args...), Done: true})
 	}
 }
 
@@ -237,7 +249,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		if best != nil {
 			round.Kept, best.Kept = best.Program.ID, true
 			base, sources, known = best.Program, best.sources, best.After
-			r.say(n, best.Proposal.Name, "kept: %.3g times as fast", best.Speedup())
+			r.came(n, best.Proposal.Name, "kept: %.3g times as fast", best.Speedup())
 			continue
 		}
 		if !fresh(round) {
@@ -373,7 +385,7 @@ func (r *runner) round(ctx context.Context, round *Round, original, base *Progra
 			best = cand
 		}
 		if cand.Rejected != nil {
-			r.say(round.N, p.Name, "turned down (%s): %s", cand.Rejected.Reason, cand.Rejected.Detail)
+			r.came(round.N, p.Name, "turned down (%s): %s", cand.Rejected.Reason, cand.Rejected.Detail)
 		}
 	}
 	for _, cand := range round.Candidates {
@@ -420,29 +432,7 @@ func (r *runner) finish(ctx context.Context, original, last *Program) error {
 	res.Spent = r.journal.spent.Seconds()
 	res.Resumed = r.journal.resumed
 	res.Scores = res.scores()
-	return r.write()
-}
-
-// write writes what a reader wants of a run into its folder.
-func (r *runner) write() error {
-	data, err := r.res.JSON()
-	if err != nil {
-		return err
-	}
-	files := map[string][]byte{"result.json": data, "report.txt": []byte(r.res.String() + "\n"), "report.html": []byte(r.res.Page())}
-	for _, name := range []string{"result.json", "report.txt", "report.html"} {
-		if err := replaceFile(filepath.Join(r.Dir, name), files[name]); err != nil {
-			return err
-		}
-	}
-	path := filepath.Join(r.Dir, "result.patch")
-	if r.res.Patch == "" {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		return nil
-	}
-	return replaceFile(path, []byte(r.res.Patch))
+	return res.save()
 }
 
 // seconds is a time as it is written.

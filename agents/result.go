@@ -11,6 +11,7 @@ import (
 	"github.com/rooflab/rooflab/agents/align"
 	"github.com/rooflab/rooflab/agents/edit"
 	"github.com/rooflab/rooflab/agents/llm"
+	"github.com/rooflab/rooflab/agents/review"
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/kernel/display"
 	"github.com/rooflab/rooflab/modeling/insight"
@@ -41,7 +42,9 @@ type Result struct {
 	Spent   float64      `json:"spent_seconds"` // by all steps, in all processes
 	Resumed int          `json:"resumed_steps"` // that an earlier process had done
 	Scores  align.Scores `json:"scores"`
-	target  *target.Target
+	// Decisions are what a person made of it, in their order.
+	Decisions []review.Decision `json:"decisions,omitempty"`
+	target    *target.Target
 }
 
 // Speedup is the confirmed gain over the original: the geometric mean over the
@@ -72,24 +75,6 @@ func (r *Result) JSON() ([]byte, error) {
 		return nil, fmt.Errorf("writing the result: %w", err)
 	}
 	return b.Bytes(), nil
-}
-
-// Apply writes what was kept over the sources of the target. It refuses where
-// the gain was not confirmed, or a source is no longer as it was.
-func (r *Result) Apply() error {
-	if !r.Confirmed || len(r.Final.Files) == 0 {
-		return fmt.Errorf("applying the result for %s: there is no confirmed gain", r.Target)
-	}
-	for _, s := range r.target.Sources() {
-		now, err := edit.Read(r.target.Dir, s.Path)
-		if err != nil {
-			return fmt.Errorf("applying the result for %s: %w", r.Target, err)
-		}
-		if now != s.Text {
-			return fmt.Errorf("applying the result for %s: %s has changed since the run began: apply result.patch by hand", r.Target, s.Path)
-		}
-	}
-	return (&edit.Patch{Files: r.Final.Files}).Write(r.target.Dir)
 }
 
 // scores are those of all edits.
