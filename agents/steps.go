@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/rooflab/rooflab/agents/measure"
+	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/agents/validate"
 	"github.com/rooflab/rooflab/modeling/change"
 )
@@ -74,23 +75,43 @@ type Measurement struct {
 	InputSeed uint64         `json:"input_seed"`
 	Verdict   change.Verdict `json:"verdict"` // of the candidate, by the significance test
 	// Speedup is the ratio of median times, before over after, with its interval.
-	Speedup   Number            `json:"speedup"`
-	Low       Number            `json:"low"`
-	High      Number            `json:"high"`
-	P         Number            `json:"p"`
-	Threshold Number            `json:"p_threshold"`
-	Level     float64           `json:"level"`
-	MinEffect float64           `json:"min_effect"`
-	Looks     int               `json:"looks"`
-	Stopped   string            `json:"stopped"`
-	Before    []float64         `json:"before_seconds"` // of each repeat, in their order
-	After     []float64         `json:"after_seconds"`
-	BeforeMed Number            `json:"before_median_seconds"`
-	AfterMed  Number            `json:"after_median_seconds"`
-	Findings  []measure.Finding `json:"findings,omitempty"`
+	Speedup   Number    `json:"speedup"`
+	Low       Number    `json:"low"`
+	High      Number    `json:"high"`
+	P         Number    `json:"p"`
+	Threshold Number    `json:"p_threshold"`
+	Level     float64   `json:"level"`
+	MinEffect float64   `json:"min_effect"`
+	Looks     int       `json:"looks"`
+	Stopped   string    `json:"stopped"`
+	Before    []float64 `json:"before_seconds"` // of each repeat, in their order
+	After     []float64 `json:"after_seconds"`
+	BeforeMed Number    `json:"before_median_seconds"`
+	AfterMed  Number    `json:"after_median_seconds"`
+	// Joules are the energies of the same repeats, where the machine has sensors;
+	// nil where not, and then EnergyNote says why.
+	JoulesBefore []float64         `json:"before_joules,omitempty"`
+	JoulesAfter  []float64         `json:"after_joules,omitempty"`
+	Energy       *Energy           `json:"energy,omitempty"` // how they compare; nil where they are not known
+	EnergyNote   string            `json:"energy_note,omitempty"`
+	Findings     []measure.Finding `json:"findings,omitempty"`
 	// Failed is a repeat that failed or put out something else: there is no
 	// verdict then.
 	Failed string `json:"failed,omitempty"`
+}
+
+// Energy says how much energy a candidate takes beside another program, the rest
+// of the machine included.
+type Energy struct {
+	Sensors string         `json:"sensors"` // that were read
+	Verdict change.Verdict `json:"verdict"` // change.Faster is for less energy, change.Slower for more
+	// Ratio is that of median energies, before over after, with its interval.
+	Ratio     Number `json:"ratio"`
+	Low       Number `json:"low"`
+	High      Number `json:"high"`
+	P         Number `json:"p"`
+	BeforeMed Number `json:"before_median_joules"`
+	AfterMed  Number `json:"after_median_joules"`
 }
 
 // String says the result in a line.
@@ -104,6 +125,9 @@ func (m Measurement) String() string {
 	}
 	s := fmt.Sprintf("%s%s: %.3g times as fast (%.3g to %.3g), %d and %d repeats, p = %.2g", at, m.Verdict, float64(m.Speedup), float64(m.Low), float64(m.High),
 		len(m.Before), len(m.After), float64(m.P))
+	if e := m.Energy; e != nil {
+		s += fmt.Sprintf("; %.3g J in place of %.3g J (%s)", float64(e.AfterMed), float64(e.BeforeMed), e.Sensors)
+	}
 	for _, f := range m.Findings {
 		s += "; " + f.String()
 	}
@@ -139,19 +163,27 @@ func (w *Workbench) Measure(ctx context.Context, before, after *Program, size st
 		return fail(err)
 	}
 	t := w.Target.Measure
-	o := measure.Options{Min: opt.Min, Max: t.Repeats, Alpha: t.Alpha, MinEffect: t.MinEffect, Seed: opt.Seed, Progress: opt.Progress}
+	o := measure.Options{Min: opt.Min, Max: t.Repeats, Alpha: t.Alpha, MinEffect: t.MinEffect, Seed: opt.Seed, Progress: opt.Progress, NoEnergy: w.Sensors.Note}
+	if t.Metric == target.Energy {
+		o.By = measure.ByEnergy
+	}
 	if opt.Max > 0 {
 		o.Max = opt.Max
 	}
 	if o.Max > 0 && o.Min == 0 {
 		o.Min = min(6, o.Max)
 	}
-	a := measure.Program{Box: w.box, Command: p.Original, Check: p.Check}
-	b := measure.Program{Box: w.box, Command: p.Candidate, Check: p.Check}
+	a := measure.Program{Box: w.box, Command: p.Original, Check: p.Check, Sensors: w.Sensors}
+	b := measure.Program{Box: w.box, Command: p.Candidate, Check: p.Check, Sensors: w.Sensors}
 	r, err := measure.Compare(ctx, a.Run, b.Run, o)
 	m := Measurement{Size: size, InputSeed: p.Seed, Verdict: r.Verdict, Speedup: Number(r.Speedup), Low: Number(r.Low), High: Number(r.High),
 		P: Number(r.P), Threshold: Number(r.Threshold), Level: r.Options.Level, MinEffect: r.Options.MinEffect, Looks: r.Looks, Stopped: r.Stopped,
-		Before: r.Original.Seconds(), After: r.Candidate.Seconds(), BeforeMed: Number(r.Original.Median), AfterMed: Number(r.Candidate.Median), Findings: r.Findings}
+		Before: r.Original.Seconds(), After: r.Candidate.Seconds(), BeforeMed: Number(r.Original.Median), AfterMed: Number(r.Candidate.Median), Findings: r.Findings, EnergyNote: r.Energy.Why}
+	if e := r.Energy; e.Known {
+		m.JoulesBefore, m.JoulesAfter = e.Original, e.Changed
+		m.Energy = &Energy{Sensors: w.Sensors.String(), Verdict: e.Verdict, Ratio: Number(e.Ratio), Low: Number(e.Low), High: Number(e.High), P: Number(e.P),
+			BeforeMed: Number(e.Before), AfterMed: Number(e.After)}
+	}
 	var failed *measure.FailedError
 	if errors.As(err, &failed) && failed.Side == measure.Candidate {
 		m.Failed, m.Verdict = err.Error(), change.TooFew

@@ -13,9 +13,11 @@ import (
 
 	"github.com/rooflab/rooflab/agents/build"
 	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/measure"
 	"github.com/rooflab/rooflab/agents/sandbox"
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/agents/validate"
+	"github.com/rooflab/rooflab/collectors/host"
 )
 
 // Workbench is where the programs of a target are built, checked, measured and
@@ -24,13 +26,17 @@ import (
 type Workbench struct {
 	Target *target.Target
 	Dir    string // absolute
-	box    *sandbox.Box
+	// Sensors are those that measurements take joules from: NewWorkbench finds
+	// them.
+	Sensors measure.Sensors
+	box     *sandbox.Box
 }
 
 // NewWorkbench opens a workbench in a folder, which is made where there is none.
 func NewWorkbench(ctx context.Context, t *target.Target, dir string) (*Workbench, error) {
-	if t.Measure.Metric == target.Energy {
-		return nil, fmt.Errorf("optimizing %s: its metric is energy, and only time is measured so far: say metric = \"time\"", t.Name)
+	sensors := measure.FindSensors(ctx, host.Here, t.Sandbox.GPU)
+	if t.Measure.Metric == target.Energy && len(sensors.Meters) == 0 {
+		return nil, fmt.Errorf("optimizing %s: its metric is energy, and no sensor can be read: %s; or say metric = \"time\"", t.Name, sensors.Note)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -43,7 +49,7 @@ func NewWorkbench(ctx context.Context, t *target.Target, dir string) (*Workbench
 	if err != nil {
 		return nil, err
 	}
-	return &Workbench{Target: t, Dir: dir, box: box}, nil
+	return &Workbench{Target: t, Dir: dir, Sensors: sensors, box: box}, nil
 }
 
 // Program is a version of the target that was built, or not.

@@ -12,6 +12,9 @@
 // is allowed (Bonferroni): the verdict and the interval hold at Alpha and Level
 // whenever it stops.
 //
+// Where the machine has sensors of energy, each repeat has its joules and Energy
+// compares them as the times are compared; where it has none, Energy says so.
+//
 // Times are those that were taken outside of the program (sandbox.Outcome.Wall).
 // What a program says of its own time is compared with them and else not used.
 package measure
@@ -46,6 +49,9 @@ type Sample struct {
 	// CPU is the CPU time of all of its processes in seconds, Claimed the time in
 	// seconds that the program says it took; NaN where it is not known.
 	CPU, Claimed float64
+	// Energy is what the machine took meanwhile in joules, of Program's Sensors; NaN
+	// or 0 where it is not known.
+	Energy float64
 }
 
 // Runner runs a program once.
@@ -60,9 +66,21 @@ type Options struct {
 	MinEffect float64       // smallest change of the ratio of medians that counts, 0 is 0.03
 	Level     float64       // of the interval, 0 is 0.95
 	Seed      uint64        // of the bootstrap
+	// By is what decides when to stop: Time, or ByEnergy, which takes sensors.
+	By By
+	// NoEnergy is why there are no sensors, for Result.Energy.
+	NoEnergy string
 	// Progress, where there is one, hears of each repeat that counts.
 	Progress func(Side, Sample)
 }
+
+// By is what is compared.
+type By string
+
+const (
+	Time     By = "" // of the clock
+	ByEnergy By = "energy"
+)
 
 // Why measuring stopped.
 const (
@@ -100,6 +118,7 @@ type Result struct {
 	Looks               int
 	Stopped             string
 	Original, Candidate Series
+	Energy              Energy // of the same repeats
 	Findings            []Finding
 	Options             Options // as they were in force
 }
@@ -161,7 +180,7 @@ var turns = [2][4]Side{{Original, Candidate, Candidate, Original}, {Candidate, O
 // make no sense.
 func Compare(ctx context.Context, original, candidate Runner, opt Options) (Result, error) {
 	opt, err := opt.filled()
-	r := Result{Options: opt, Verdict: change.TooFew, Speedup: math.NaN(), Low: math.NaN(), High: math.NaN(), P: 1}
+	r := Result{Options: opt, Verdict: change.TooFew, Speedup: math.NaN(), Low: math.NaN(), High: math.NaN(), P: 1, Energy: unknown(opt.NoEnergy)}
 	if err != nil {
 		return r, err
 	}
@@ -176,6 +195,8 @@ func Compare(ctx context.Context, original, candidate Runner, opt Options) (Resu
 			return v, ctx.Err()
 		case err == nil && (!(v.Seconds > 0) || math.IsInf(v.Seconds, 0)):
 			err = fmt.Errorf("it took %g s: no time was taken", v.Seconds)
+		case err == nil && opt.By == ByEnergy && !(v.Energy > 0):
+			err = fmt.Errorf("its energy is not known, by which it is to be compared (%s)", cmp.Or(opt.NoEnergy, "the run was too short for the sensor"))
 		}
 		if err != nil {
 			return v, &FailedError{Side: s, Place: place, Err: err}
@@ -218,10 +239,14 @@ func Compare(ctx context.Context, original, candidate Runner, opt Options) (Resu
 		if err := r.look(len(looks)); err != nil {
 			return r, err
 		}
+		verdict := r.Verdict
+		if opt.By == ByEnergy {
+			verdict = r.Energy.Verdict
+		}
 		switch {
-		case r.Verdict == change.Faster || r.Verdict == change.Slower:
+		case verdict == change.Faster || verdict == change.Slower:
 			r.Stopped = StopShown
-		case r.Verdict == change.Same:
+		case verdict == change.Same:
 			r.Stopped = StopSame
 		case n >= opt.Max:
 			r.Stopped = StopRepeats
@@ -237,35 +262,45 @@ func Compare(ctx context.Context, original, candidate Runner, opt Options) (Resu
 
 // look compares what there is, with a share of the error that is allowed.
 func (r *Result) look(shares int) error {
-	k := float64(shares)
 	r.Looks++
-	r.Threshold = r.Options.Alpha / k
-	report, err := change.Of(observations(1, r.Original), observations(2, r.Candidate), change.Options{
-		Alpha: r.Threshold, MinEffect: r.Options.MinEffect, Level: 1 - (1-r.Options.Level)/k, Seed: r.Options.Seed, Repeats: change.ByLaunch,
-	})
+	r.Threshold = r.Options.Alpha / float64(shares)
+	kernel, err := r.compared(func(s Sample) float64 { return s.Seconds })
 	if err != nil {
 		return err
-	}
-	kernel, ok := report.Kernel(program)
-	if !ok {
-		return errors.New("measuring: the comparison has lost the program")
 	}
 	r.Verdict, r.P, r.Exact = kernel.Verdict, kernel.P, kernel.Exact
 	r.Speedup, r.Low, r.High = 1/kernel.Ratio, 1/kernel.High, 1/kernel.Low
 	r.Original.Median, r.Original.Noise = kernel.Before.Median, kernel.Before.Noise
 	r.Candidate.Median, r.Candidate.Noise = kernel.After.Median, kernel.After.Noise
-	return nil
+	r.Energy, err = r.energy(r.Options.NoEnergy)
+	return err
+}
+
+// compared compares one quantity of the two sides, of which less is better, at the
+// threshold of this look.
+func (r *Result) compared(of func(Sample) float64) (change.Kernel, error) {
+	report, err := change.Of(observations(1, r.Original, of), observations(2, r.Candidate, of), change.Options{
+		Alpha: r.Threshold, MinEffect: r.Options.MinEffect, Level: 1 - (1-r.Options.Level)*r.Threshold/r.Options.Alpha, Seed: r.Options.Seed, Repeats: change.ByLaunch,
+	})
+	if err != nil {
+		return change.Kernel{}, err
+	}
+	kernel, ok := report.Kernel(program)
+	if !ok {
+		return kernel, errors.New("measuring: the comparison has lost the program")
+	}
+	return kernel, nil
 }
 
 // program is the one name that both sides have.
 const program = "program"
 
-func observations(run int64, s Series) []observe.Observation {
+func observations(run int64, s Series, of func(Sample) float64) []observe.Observation {
 	var out []observe.Observation
 	for i, v := range s.Samples {
 		out = append(out, observe.Observation{
 			Row:    observe.Row{Run: run, Region: run, Launch: int64(i + 1), Metric: observe.Duration},
-			Kernel: program, Kind: datasets.KindRange, Sequence: datasets.Some(int64(v.Place)), Value: datasets.Some(v.Seconds), Unit: "s", Launches: 1,
+			Kernel: program, Kind: datasets.KindRange, Sequence: datasets.Some(int64(v.Place)), Value: datasets.Some(of(v)), Unit: "s", Launches: 1,
 		})
 	}
 	return out

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -22,6 +23,9 @@ type Program struct {
 	// nothing.
 	Claim *regexp.Regexp
 	Unit  float64
+	// Sensors are read just before and after the run: the joules have what the
+	// sandbox itself takes in them.
+	Sensors Sensors
 	// Check, where there is one, looks at each run that counts or not: at what it
 	// printed and at the files that it left, in dir. So what is measured is what
 	// was validated.
@@ -30,7 +34,7 @@ type Program struct {
 
 // Run is a Runner.
 func (p Program) Run(ctx context.Context) (Sample, error) {
-	v := Sample{CPU: math.NaN(), Claimed: math.NaN()}
+	v := Sample{CPU: math.NaN(), Claimed: math.NaN(), Energy: math.NaN()}
 	c := p.Command
 	c.Watch = nil
 	if p.Check != nil {
@@ -41,11 +45,17 @@ func (p Program) Run(ctx context.Context) (Sample, error) {
 		defer os.RemoveAll(dir)
 		c.Keep = dir
 	}
-	v.Start = time.Now()
-	o, err := p.Box.Run(ctx, c)
+	end, err := p.Sensors.begin(ctx)
 	if err != nil {
 		return v, err
 	}
+	v.Start = time.Now()
+	o, err := p.Box.Run(ctx, c)
+	energy, eerr := end()
+	if err := errors.Join(err, eerr); err != nil {
+		return v, err
+	}
+	v.Energy = energy
 	if !o.OK() {
 		text := strings.TrimSpace(string(o.Stderr))
 		return v, fmt.Errorf("it ended with %v: %s", o, text[:min(len(text), 500)])

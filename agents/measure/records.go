@@ -47,11 +47,12 @@ func (r Result) Records(machine datasets.Machine, names Names) []datasets.Record
 			all = append(all, &datasets.Launch{ID: launch, Run: run, Region: run, Sequence: datasets.Some(int64(v.Place)),
 				StartNs: datasets.Some(v.Start.Sub(began).Nanoseconds()), DurNs: datasets.Some(int64(math.Round(v.Seconds * 1e9)))})
 			for _, c := range []struct {
-				metric string
-				v      float64
-			}{{"time.wall", v.Seconds}, {"time.cpu", v.CPU}, {"time.claimed", v.Claimed}} {
-				row := &datasets.Counter{Run: run, Region: run, Launch: launch, Metric: c.metric, Unit: "s", Status: datasets.StatusMissing}
-				if !math.IsNaN(c.v) && !math.IsInf(c.v, 0) {
+				metric, unit string
+				v            float64
+				known        bool
+			}{{"time.wall", "s", v.Seconds, true}, {"time.cpu", "s", v.CPU, true}, {"time.claimed", "s", v.Claimed, true}, {"energy", "J", v.Energy, v.Energy > 0}} {
+				row := &datasets.Counter{Run: run, Region: run, Launch: launch, Metric: c.metric, Unit: c.unit, Status: datasets.StatusMissing}
+				if c.known && !math.IsNaN(c.v) && !math.IsInf(c.v, 0) {
 					row.Value, row.Status = datasets.Some(c.v), datasets.StatusOK
 				}
 				all = append(all, row)

@@ -63,6 +63,9 @@ const (
 	absentFix = "use bare metal with an Intel (Sandy Bridge or later) or AMD (Zen or later) processor and the kernel module intel_rapl_msr: sudo modprobe intel_rapl_msr"
 )
 
+// unusable are counters of parts of a processor alone.
+var unusable = &collectors.MissingError{Status: datasets.RunUnavailable, What: "this machine shows energy counters under " + folder + ", but none of a whole processor (package-0) or of the machine (psys)", Fix: absentFix}
+
 // domains lists the domains of a system, or says why there are none.
 func domains(s host.System) ([]*domain, *collectors.MissingError) {
 	dirs, err := filepath.Glob(s.Path(folder + "/*:*"))
