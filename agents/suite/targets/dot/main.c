@@ -30,6 +30,17 @@ static int make(int n, uint64_t seed, const char *path)
     return fclose(f) ? fail(path) : 0;
 }
 
+// g[i][j] is the scalar product of the vectors i and j, of m that lie one after
+// the other: how far from orthogonal a basis is.
+static void gram(int m, int n, const double *v, double *g)
+{
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j <= i; j++) {
+            g[i * m + j] = dot(n, v + (long)i * n, v + (long)j * n);
+            g[j * m + i] = g[i * m + j];
+        }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 5 && !strcmp(argv[1], "--make"))

@@ -1,0 +1,1 @@
+void transpose(int n, const double *a, double *b);
