@@ -4,8 +4,9 @@
 //
 // Three strategies, all deterministic:
 //
-//	best      the fastest: best of n, where a round has n candidates
-//	beam:K    the K fastest (Lowerre 1976): a second best may lead further
+//	best      the fastest, or what takes least energy: best of n, where a round has n
+//	          candidates
+//	beam:K    the K that take least (Lowerre 1976): a second best may lead further
 //	pareto    all that no other dominates in time and energy
 //
 // A point dominates another that takes no less of both and more of one. Equal
@@ -40,24 +41,27 @@ type Strategy interface {
 	String() string
 }
 
-// Best goes on with the fastest.
-type Best struct{}
+// Best goes on with the one that takes least.
+type Best struct{ By Preference }
 
 // Keep implements Strategy.
-func (Best) Keep(pool []Point) []int { return Beam{1}.Keep(pool) }
+func (b Best) Keep(pool []Point) []int { return Beam{1, b.By}.Keep(pool) }
 
 func (Best) String() string { return "best" }
 
 // MaxWidth is that of the widest beam.
 const MaxWidth = 64
 
-// Beam goes on with the Width fastest.
-type Beam struct{ Width int }
+// Beam goes on with the Width programs that take least.
+type Beam struct {
+	Width int
+	By    Preference
+}
 
 // Keep implements Strategy.
 func (b Beam) Keep(pool []Point) []int {
 	order := distinct(pool)
-	slices.SortStableFunc(order, func(i, j int) int { return less(pool[i].Time, pool[j].Time) })
+	slices.SortStableFunc(order, func(i, j int) int { return less(pool[i].cost(b.By), pool[j].cost(b.By)) })
 	return order[:min(len(order), b.Width)]
 }
 
@@ -130,7 +134,7 @@ func Parse(s string) (Strategy, error) {
 		return Pareto{}, nil
 	case kind == "beam" && counted:
 		if k, err := strconv.Atoi(width); err == nil && k >= 1 && k <= MaxWidth {
-			return Beam{k}, nil
+			return Beam{Width: k}, nil
 		}
 		return nil, fmt.Errorf("the search %q: a beam has a width of 1 to %d programs, as in beam:3", s, MaxWidth)
 	}
@@ -158,20 +162,24 @@ func Preferred(s string) (Preference, error) {
 	return "", fmt.Errorf("there is no preference %q: take time, energy or edp (energy times delay)", s)
 }
 
+// cost is what is to be least.
+func (p Point) cost(by Preference) float64 {
+	switch by {
+	case Energy:
+		return p.Energy
+	case EDP:
+		return p.EDP()
+	case Time, "":
+	}
+	return p.Time
+}
+
 // Choose is the place of the point that is least by a preference, -1 where it is
 // known of none.
 func Choose(pool []Point, p Preference) int {
 	best, least := -1, math.Inf(1)
 	for i, q := range pool {
-		v := q.Time
-		switch p {
-		case Energy:
-			v = q.Energy
-		case EDP:
-			v = q.EDP()
-		case Time, "":
-		}
-		if v < least {
+		if v := q.cost(p); v < least {
 			best, least = i, v
 		}
 	}

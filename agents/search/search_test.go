@@ -37,6 +37,9 @@ func TestStrategiesKeepWhatTheySay(t *testing.T) {
 			t.Errorf("%q keeps %v of nothing", text, got)
 		}
 	}
+	if got := (search.Beam{Width: 2, By: search.Energy}).Keep(pool); !slices.Equal(got, []int{2, 3}) {
+		t.Errorf("a beam by energy keeps %v", got)
+	}
 	for _, text := range []string{"beam", "beam:", "beam:0", "beam:-1", "beam:65", "beam:x", "bests", "best:2", "pareto:2"} {
 		if s, err := search.Parse(text); err == nil {
 			t.Errorf("%q is the search %v", text, s)
