@@ -100,7 +100,7 @@ func program(watch *Watch) []bpf.Instruction {
 			switch {
 			case c.number == unix.SYS_SOCKET:
 				equal(c.number, 0, []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_PACKET}, notify)
-			case c.flags < 0 || len(watch.Secrets) > 0:
+			case c.flags < 0 || len(watch.Secrets)+len(watch.Outputs) > 0:
 				rule(c.number, bpf.RetConstant{Val: notify})
 			default:
 				bits(c.number, uint32(c.flags), writing, notify)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -146,46 +147,97 @@ func (n *notices) path(c call, one notice) (Attempt, bool) {
 		if err != nil {
 			return Attempt{}, false
 		}
-		path = filepath.Join(dir, path)
+		path = dir + "/" + path // what ".." means is seen when links are followed
 	}
-	path = filepath.Clean(path)
-	for _, s := range n.watch.Secrets {
-		if within(path, filepath.Clean(s)) {
-			return Attempt{c.name, "read", path}, true
+	named := filepath.Clean(path) // before links are followed: what it asks for
+	changes := c.flags < 0 || one.Args[c.flags]&writing != 0
+	path = resolved(path, one.PID, c.flags >= 0)
+	kind := "read"
+	if changes {
+		kind = "write"
+	}
+	for _, p := range []string{named, path} {
+		if n.secret(p) {
+			return Attempt{c.name, kind, p}, true
 		}
 	}
-	if c.flags >= 0 && one.Args[c.flags]&writing == 0 {
+	if !changes {
+		return Attempt{c.name, "look", path}, n.early(path)
+	}
+	// Opening a device changes nothing that is outside; making one does.
+	if within(path, "/dev") && c.flags >= 0 && (one.Args[c.flags]&unix.O_CREAT == 0 || exists(path)) || allowed(path, one.PID) {
 		return Attempt{}, false
 	}
-	// A link in the work folder may lead out of it; those in /proc mean something
-	// else to every process.
-	if !within(path, "/proc") {
-		path = resolved(path, c.flags >= 0)
-	}
-	if allowed(path, one.PID) {
-		return Attempt{}, false
-	}
-	return Attempt{c.name, "write", path}, true
+	return Attempt{c.name, kind, path}, true
 }
 
-// resolved follows the links of a path, and where last is true that of its
-// last part, as far as there are any.
-func resolved(path string, last bool) string {
-	if last {
-		if p, err := filepath.EvalSymlinks(path); err == nil {
-			return p
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// secret says that a path is one that the command should not know of, and was
+// not shown to it.
+func (n *notices) secret(path string) bool {
+	below := func(dir string) bool { return within(path, filepath.Clean(dir)) }
+	return slices.ContainsFunc(n.watch.Secrets, below) && !slices.ContainsFunc(n.watch.shown, below)
+}
+
+// early says that a command looks for one of its outputs where none can be yet:
+// in its folder before it has made it, or elsewhere under the same name.
+func (n *notices) early(path string) bool {
+	for _, o := range n.watch.Outputs {
+		if filepath.Base(path) != filepath.Base(o) {
+			continue
+		}
+		if !within(path, Work) || !exists(path) {
+			return true
 		}
 	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		return filepath.Join(dir, filepath.Base(path))
+	return false
+}
+
+// mostLinks are followed, as many as the kernel follows.
+const mostLinks = 40
+
+// resolved is a path as a process has it: its links are followed, those in /proc
+// among them, as far as there are any. The last part is followed where last is
+// true.
+func resolved(path string, pid uint32, last bool) string {
+	at, rest := "/", path
+	for links := 0; ; {
+		part, more, _ := strings.Cut(strings.TrimLeft(rest, "/"), "/")
+		if part == "" {
+			return at
+		}
+		next := filepath.Join(at, part) // ".." is the folder above, as at has no links
+		if next == "/proc/self" || next == "/proc/thread-self" {
+			next = fmt.Sprintf("/proc/%d", pid)
+		}
+		info, err := os.Lstat(next)
+		if err != nil {
+			return filepath.Join(next, more)
+		}
+		rest = more
+		if info.Mode()&os.ModeSymlink == 0 || !last && strings.Trim(more, "/") == "" {
+			at = next
+			continue
+		}
+		to, err := os.Readlink(next)
+		if links++; err != nil || links > mostLinks {
+			return filepath.Join(next, more)
+		}
+		if filepath.IsAbs(to) {
+			at = "/"
+		}
+		rest = to + "/" + more
 	}
-	return path
 }
 
 // allowed are the places that a command may write to; what a process writes
 // about itself in /proc is its own affair.
 func allowed(path string, pid uint32) bool {
-	for _, dir := range []string{Work, "/tmp", "/dev", "/proc/self", "/proc/thread-self", fmt.Sprintf("/proc/%d", pid)} {
+	for _, dir := range []string{Work, "/tmp", "/dev/shm", fmt.Sprintf("/proc/%d", pid)} {
 		if within(path, dir) {
 			return true
 		}

@@ -80,6 +80,9 @@ func (b *Box) confined(ctx context.Context, c Command) (Outcome, error) {
 		return Outcome{}, err
 	}
 	j := job{Argv: c.Argv, Dir: path.Join(Work, c.Dir), Env: environment(c, "/tmp"), Limits: c.Limits, Watch: c.Watch}
+	for _, m := range c.ReadOnly {
+		j.Shown = append(j.Shown, m.At)
+	}
 	var cmd *exec.Cmd
 	if b.mechanism == Bubblewrap {
 		cmd = b.wrapped(mounts)
@@ -126,11 +129,29 @@ func (b *Box) confined(ctx context.Context, c Command) (Outcome, error) {
 		return o, err
 	}
 	if c.Keep != "" {
-		if err := keep(s.work, c.kept(o.Files), c.Keep); err != nil {
+		wanted := c.kept(o.Files)
+		if o.large(wanted) {
+			return o, nil
+		}
+		if err := keep(s.work, wanted, c.Keep); err != nil {
 			return o, fmt.Errorf("copying what %s left to %s: %w", c.Argv[0], c.Keep, err)
 		}
 	}
 	return o, nil
+}
+
+// large says that files have more bytes than the work folder may: with holes in
+// them they take none in there, and would take them on this machine's disk.
+func (o *Outcome) large(files []File) bool {
+	var bytes int64
+	for _, f := range files {
+		if bytes += f.Size; bytes > o.Limits.Disk {
+			o.End, o.Code = FileLimit, -1
+			o.Why = fmt.Sprintf("it left files of more than %d bytes together, holes included, which are not copied", o.Limits.Disk)
+			return true
+		}
+	}
+	return false
 }
 
 // kept are the files that the caller wants of those that are there.

@@ -104,15 +104,21 @@ type Command struct {
 type Watch struct {
 	// Secrets are paths that the command should not know of; trying to open one,
 	// or anything below it, is reported. They are compared as the command names
-	// them and are no protection: what is not to be read is not in the sandbox.
-	// Other openings for reading cost a call each, too, where there are any.
+	// them and as links lead, and are no protection: what is not to be read is not in
+	// the sandbox. What ReadOnly shows is none. Other openings for reading cost a
+	// call each, too, where there are any.
 	Secrets []string
+	// Outputs are the files that the command is to make, as paths in the work folder.
+	// Trying to read one that is not there yet, or a file of the same name outside of
+	// the work folder, is reported: who computes has nothing to look for.
+	Outputs []string
+	shown   []string // paths of ReadOnly
 }
 
 // Attempt is something that a command tried and may not.
 type Attempt struct {
 	Call string // the system call
-	Kind string // "write", "read" (of a secret) or "network"
+	Kind string // "write", "read" (of a secret), "look" (for an output) or "network"
 	Path string // as it was resolved in the sandbox; the address family for a network
 }
 
@@ -122,6 +128,8 @@ func (a Attempt) String() string {
 		return fmt.Sprintf("tried to open a network socket (%s)", a.Path)
 	case "read":
 		return fmt.Sprintf("tried to read %s (%s)", a.Path, a.Call)
+	case "look":
+		return fmt.Sprintf("looked for the output %s, which was not made yet (%s)", a.Path, a.Call)
 	}
 	return fmt.Sprintf("tried to write to %s (%s)", a.Path, a.Call)
 }

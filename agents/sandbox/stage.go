@@ -37,6 +37,7 @@ type job struct {
 	UID    int // of the command; 0 is the stage's own
 	Limits Limits
 	Watch  *Watch
+	Shown  []string // paths of Command.ReadOnly
 }
 
 // report is what a stage says: once when it is ready, once when the command has
@@ -301,6 +302,9 @@ func (s *stage) confine() (*notices, error) {
 		if err != nil && s.job.Mounts != nil {
 			return nil, fmt.Errorf("giving up capability %d: %w", c, err)
 		}
+	}
+	if s.job.Watch != nil {
+		s.job.Watch.shown = s.job.Shown
 	}
 	return filter(s.job.Watch)
 }

@@ -137,8 +137,13 @@ func (o owner) give(root *os.Root, name string) error {
 	return root.Lchown(name, o.uid, o.gid)
 }
 
+// mostDepth bounds how deep folders are looked into: each takes a walk from the
+// work folder down to it.
+const mostDepth = 200
+
 // files lists the regular files of the work folder. Links are not followed,
-// and what the command made unreadable is as if it were not there.
+// what the command made unreadable is as if it were not there, and a folder that
+// lies too deep is listed in the place of what is in it.
 func files(work *os.Root) ([]File, error) {
 	var list []File
 	err := fs.WalkDir(work.FS(), ".", func(path string, d fs.DirEntry, err error) error {
@@ -147,6 +152,10 @@ func files(work *os.Root) ([]File, error) {
 				return fs.SkipDir
 			}
 			return fmt.Errorf("reading %s, which the command left in its work folder: %w", path, err)
+		}
+		if d.IsDir() && strings.Count(path, "/") >= mostDepth {
+			list = append(list, File{Path: path})
+			return fs.SkipDir
 		}
 		if !d.Type().IsRegular() {
 			return nil

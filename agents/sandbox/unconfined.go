@@ -77,8 +77,8 @@ func unconfined(ctx context.Context, c Command) (Outcome, error) {
 	if o.Files, err = files(work); err != nil {
 		return o, err
 	}
-	if c.Keep != "" {
-		return o, keep(work, c.kept(o.Files), c.Keep)
+	if wanted := c.kept(o.Files); c.Keep != "" && !o.large(wanted) {
+		return o, keep(work, wanted, c.Keep)
 	}
 	return o, nil
 }

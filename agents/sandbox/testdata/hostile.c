@@ -50,6 +50,39 @@ int main(int argc, char **argv)
 		say("through link", make("way-out/planted"));
 		say("inside", make("kept.txt"));
 		say("temporary", make("/tmp/scratch"));
+	} else if (!strcmp(what, "ways")) { // to write outside that do not look like it
+		char path[64];
+		make("/proc/self/root/usr/planted1");
+		make("/proc/self/cwd/../usr/planted2");
+		snprintf(path, sizeof path, "/proc/self/fd/%d/planted3", open("/usr", O_PATH));
+		make(path);
+		symlink("/etc/planted4", "dangling");
+		make("dangling");
+		make("/dev/planted5");
+		chdir("/usr");
+		make("../planted6");
+		// and what is allowed
+		make("/proc/self/comm");
+		make("/dev/null");
+		make("/dev/shm/mine");
+		make("/proc/self/root/work/mine");
+	} else if (!strcmp(what, "look")) { // for outputs: out/a.bin, b.bin
+		const char *at[] = {"b.bin", "out/a.bin", "/tmp/a.bin", "../reference/b.bin", "c.bin", "/proc/self/cwd/b.bin"};
+		for (int i = 0; i < 6; i++)
+			open(at[i], O_RDONLY);
+		make("b.bin");
+		open("b.bin", O_RDONLY);
+	} else if (!strcmp(what, "holes")) { // files that take no room here
+		for (int i = 0; i < 3; i++) {
+			char name[] = "hole0";
+			name[4] += i;
+			int fd = open(name, O_WRONLY | O_CREAT, 0644);
+			say("hole", ftruncate(fd, (off_t)atoi(argv[2]) << 20));
+		}
+	} else if (!strcmp(what, "deep")) { // folders within folders, argv[2] of them
+		for (int i = 0; i < atoi(argv[2]) && !mkdir("d", 0755) && !chdir("d"); i++)
+			;
+		make("bottom");
 	} else if (!strcmp(what, "network")) {
 		int s = socket(AF_INET, SOCK_STREAM, 0);
 		struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(80)};
