@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/search"
 )
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
@@ -346,6 +347,12 @@ func (c *checker) limits() {
 	}
 	if c.has("measure.alpha") && !(m.Alpha > 0 && m.Alpha < 0.5) {
 		c.fault("measure.alpha", "%g: give a probability above 0 and below 0.5", m.Alpha)
+	}
+	if _, err := search.Parse(c.t.Search.Strategy); err != nil {
+		c.fault("search.strategy", "%v", err)
+	}
+	if _, err := search.Preferred(c.t.Search.Prefer); err != nil {
+		c.fault("search.prefer", "%v", err)
 	}
 	if c.has("budget.rounds") && b.Rounds < 1 {
 		c.fault("budget.rounds", "%d: give at least 1, or leave it out for no limit", b.Rounds)

@@ -67,6 +67,10 @@
 //	alpha = 0.05                         # chance of a difference where there is none
 //	min_effect = 0.03                    # smallest change of the median that counts
 //
+//	[search]                             # which programs of a round the next begins with
+//	strategy = "beam:3"                  # the 3 best; "best" without it; "pareto" over time and energy
+//	prefer = "edp"                       # of a Pareto front: "time", "energy" or their product
+//
 //	[budget]                             # what is not said is not limited
 //	time = "10m"
 //	rounds = 8
@@ -128,6 +132,7 @@ type Target struct {
 	Profile   *Profile   `toml:"profile"` // nil: time alone
 	Hot       []Region   `toml:"hot"`     // none: all lines of the editable files
 	Measure   Measure    `toml:"measure"`
+	Search    Search     `toml:"search"`
 	Budget    Budget     `toml:"budget"`
 	Sandbox   Sandbox    `toml:"sandbox"`
 
@@ -215,6 +220,13 @@ type Measure struct {
 	Repeats   int     `toml:"repeats"` // of each side at the last look, even
 	Alpha     float64 `toml:"alpha"`
 	MinEffect float64 `toml:"min_effect"`
+}
+
+// Search says how to go on from round to round, as package search reads it; what
+// is "" is not said.
+type Search struct {
+	Strategy string `toml:"strategy"`
+	Prefer   string `toml:"prefer"`
 }
 
 // Budget is what may be spent; nil and 0 are no limit.
