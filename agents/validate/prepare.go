@@ -47,6 +47,7 @@ func Prepare(ctx context.Context, box *sandbox.Box, c Check, in Input, seed uint
 		input = []sandbox.Copy{{From: made}}
 	}
 	p.Original, p.Candidate = c.Original.command(one, input, ""), c.Candidate.command(one, input, "")
+	p.Candidate.KeepOnly = c.files()
 	p.Want, err = c.trusted(ctx, box, "original", c.Original, one, input, p.want)
 	return p, err
 }

@@ -107,7 +107,7 @@ const (
 	MissingFile  Kind = "missing output"
 	ExtraFile    Kind = "extra output" // files that the original does not leave
 	WroteOutside Kind = "wrote outside"
-	ReadSecret   Kind = "read a secret"
+	ReadSecret   Kind = "read a secret" // or looked for outputs before it had made them
 	Network      Kind = "network"
 	LeftRunning  Kind = "left processes running"
 )
@@ -272,13 +272,18 @@ func (c Check) one(ctx context.Context, box *sandbox.Box, one *Case, first bool)
 	}
 	got := filepath.Join(dir, "got")
 	cmd := c.Candidate.command(one, input, got)
-	cmd.Watch = &sandbox.Watch{Secrets: append([]string{dir}, c.Secrets...)}
+	watch := &sandbox.Watch{Secrets: append([]string{dir}, c.Secrets...)}
+	cmd.KeepOnly = c.files() // of what else it leaves, the names are enough
+	watch.Outputs, cmd.Watch = cmd.KeepOnly, watch
 	if one.Candidate, err = box.Run(ctx, cmd); err != nil {
 		var start *sandbox.StartError
 		if !errors.As(err, &start) {
 			return "", err
 		}
 		one.turnDown(Failed, err.Error())
+	}
+	if err := c.looked(ctx, box, one, input, watch); err != nil {
+		return "", err
 	}
 	one.behaviour()
 	if len(one.Reasons) > 0 {
@@ -342,13 +347,43 @@ func (c Check) trusted(ctx context.Context, box *sandbox.Box, what string, p Pro
 	return o, nil
 }
 
+// files are the outputs that are files.
+func (c Check) files() []string {
+	out := []string{}
+	for _, o := range c.Outputs {
+		if o.Path != Stdout {
+			out = append(out, filepath.ToSlash(filepath.Clean(o.Path)))
+		}
+	}
+	return out
+}
+
+// looked takes it off a candidate that it looked for outputs where the original
+// does so as well, as a program that goes on from what it finds.
+func (c Check) looked(ctx context.Context, box *sandbox.Box, one *Case, input []sandbox.Copy, watch *sandbox.Watch) error {
+	look := func(a sandbox.Attempt) bool { return a.Kind == "look" }
+	if !slices.ContainsFunc(one.Candidate.Attempts, look) {
+		return nil
+	}
+	cmd := c.Original.command(one, input, "")
+	cmd.Watch = watch
+	o, err := box.Run(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("running the original: %w", err)
+	}
+	one.Candidate.Attempts = slices.DeleteFunc(one.Candidate.Attempts, func(a sandbox.Attempt) bool {
+		return look(a) && slices.ContainsFunc(o.Attempts, func(b sandbox.Attempt) bool { return look(b) && b.Path == a.Path })
+	})
+	return nil
+}
+
 func (c *Case) turnDown(k Kind, text string) { c.Reasons = append(c.Reasons, Reason{k, text}) }
 
 // behaviour turns the candidate down for how it ended and what it tried.
 func (c *Case) behaviour() {
 	o := c.Candidate
 	for _, a := range o.Attempts {
-		kind := map[string]Kind{"write": WroteOutside, "read": ReadSecret, "network": Network}[a.Kind]
+		kind := map[string]Kind{"write": WroteOutside, "read": ReadSecret, "look": ReadSecret, "network": Network}[a.Kind]
 		c.turnDown(kind, a.String())
 	}
 	if o.LeftBehind > 0 {

@@ -115,6 +115,9 @@ func TestBadCandidatesAreTurnedDownForWhatTheyDo(t *testing.T) {
 		"CONSTANT":   {validate.Differs, "1000 of 1000 values"},
 		"EARLY":      {validate.MissingFile, "out.bin is missing"},
 		"COPY":       {validate.ReadSecret, "tried to read " + reference()},
+		"LOOK":       {validate.ReadSecret, "looked for the output /work/out.bin, which was not made yet"},
+		"RESUMES":    {validate.ReadSecret, "looked for the output /out.bin"},
+		"HOLES":      {validate.ExtraFile, "it left 3 files that the original does not: hole0, hole1, hole2"},
 		"EXTRA":      {validate.ExtraFile, "it left 1 files that the original does not: cache.bin"},
 		"OUTSIDE":    {validate.WroteOutside, "tried to write to /usr/lib/planted.so"},
 		"NETWORK":    {validate.Network, "tried to open a network socket (IPv4)"},
@@ -138,6 +141,16 @@ func TestBadCandidatesAreTurnedDownForWhatTheyDo(t *testing.T) {
 		if len(v.Cases) != 1 || variant != "EARLY" && len(rs) != 1 {
 			t.Errorf("%s: %d cases, %v", variant, len(v.Cases), rs)
 		}
+	}
+}
+
+// A candidate may look for what its original looks for.
+func TestLookingIsTheOriginalsToAllow(t *testing.T) {
+	if v, err := check(t, "RESUMES", "RESUMES", nil); err != nil || !v.OK() {
+		t.Errorf("%v, %v", err, v)
+	}
+	if v, err := check(t, "RESUMES", "LOOK", nil); err != nil || v.OK() || v.Reasons()[0].Kind != validate.ReadSecret {
+		t.Errorf("another place: %v, %v", err, v)
 	}
 }
 

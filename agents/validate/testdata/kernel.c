@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ORIGINAL, SAME, REORDERED, WRONG, SHORT, EARLY, COPY, EXTRA, OUTSIDE, NETWORK, HANG, CRASH, LONGER, CONSTANT, LEAVE, NOTANUMBER, PRINT, RANDOM };
+enum { ORIGINAL, SAME, REORDERED, WRONG, SHORT, EARLY, COPY, EXTRA, OUTSIDE, NETWORK, HANG, CRASH, LONGER, CONSTANT, LEAVE, NOTANUMBER, PRINT, RANDOM, LOOK, RESUMES, HOLES };
 
 static float in[1 << 20], out[1 << 20];
 
@@ -55,6 +55,24 @@ int main(int argc, char **argv)
 			memset(out, 0, sizeof out);
 		break;
 	}
+	case LOOK: { // for what an earlier run has left
+		FILE *r = fopen("out.bin", "rb");
+		if (r)
+			return 0;
+		break;
+	}
+	case HOLES: // files that take no room in memory
+		for (int i = 0; i < 3; i++) {
+			char name[] = "hole0";
+			name[4] += i;
+			FILE *w = fopen(name, "w");
+			if (!w || ftruncate(fileno(w), 12 << 20) || fclose(w))
+				return 4;
+		}
+		break;
+	case RESUMES: // as LOOK, and so does its original
+		fopen("../out.bin", "rb");
+		break;
 	case EXTRA:
 		fclose(fopen("cache.bin", "w"));
 		break;
