@@ -200,17 +200,19 @@ func TestLongLogsAreCutInTheMiddle(t *testing.T) {
 }
 
 func TestAClockOfTheCandidatesOwnIsNamed(t *testing.T) {
-	clock := `#define _GNU_SOURCE
-#include <time.h>
-#include "sum.h"
-int clock_gettime(clockid_t c, struct timespec *t) { t->tv_sec = t->tv_nsec = 0; return 0; }
-double sum(const double *x, int n) { return 6.5; }`
-	res, _ := project(t, map[string]string{"sum.c": clock}, nil)
-	if !res.OK() {
-		t.Fatal(res.Log)
-	}
-	if got := res.Products[0].Suspect; !slices.Equal(got, []string{"clock_gettime"}) {
-		t.Errorf("suspect: %q", got)
+	for what, clock := range map[string]string{
+		"a function": "#define _GNU_SOURCE\n#include <time.h>\nint clock_gettime(clockid_t c, struct timespec *t) { t->tv_sec = t->tv_nsec = 0; return 0; }",
+		"assembly":   `__asm__(".globl clock_gettime\nclock_gettime: xor %eax, %eax\nret");`,
+		"an array":   `const unsigned char clock_gettime[] __attribute__((section(".text#"))) = {0x31, 0xc0, 0xc3};`,
+		"an alias":   `static int mine(int c, long *t) { return t[0] = t[1] = 0; } int clock_gettime(int, long *) __attribute__((alias("mine")));`,
+	} {
+		res, _ := project(t, map[string]string{"sum.c": clock + "\n#include \"sum.h\"\ndouble sum(const double *x, int n) { return 6.5; }\n"}, nil)
+		if !res.OK() {
+			t.Fatal(res.Log)
+		}
+		if got := res.Products[0].Suspect; !slices.Equal(got, []string{"clock_gettime"}) {
+			t.Errorf("%s: suspect: %q", what, got)
+		}
 	}
 	honest, _ := project(t, nil, nil)
 	if got := honest.Products[0].Suspect; len(got) != 0 {

@@ -46,7 +46,10 @@ func Suspects(path string) ([]string, error) {
 			continue // likewise
 		}
 		for _, s := range symbols {
-			if t := elf.ST_TYPE(s.Info); t != elf.STT_FUNC && t != elf.STT_GNU_IFUNC || s.Section == elf.SHN_UNDEF {
+			t, global := elf.ST_TYPE(s.Info), elf.ST_BIND(s.Info) != elf.STB_LOCAL
+			// What is global is what others call by that name, whatever type it says
+			// it has: code may be an array, or a label of assembly.
+			if s.Section == elf.SHN_UNDEF || t != elf.STT_FUNC && t != elf.STT_GNU_IFUNC && !global {
 				continue
 			}
 			if slices.Contains(watched, s.Name) && !slices.Contains(found, s.Name) {

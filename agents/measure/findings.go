@@ -13,7 +13,8 @@ const (
 	// OwnClock: the candidate's own figures for its time do not go with the time
 	// that passed. They do not count anyhow.
 	OwnClock = "own clock"
-	// Waits: the candidate hardly computes while it runs, and the original does.
+	// Waits: the candidate lets time pass without computing, more than the original
+	// does and more than its own computing explains where others use the CPUs. One that is faster all the same may wait for a device that computes.
 	Waits = "waits"
 )
 
@@ -32,8 +33,11 @@ const (
 	clockShare = 0.25
 	// clockP is the p value, of the test of Mann and Whitney, at which it is.
 	clockP = 0.01
-	// busy and idle are shares of CPU time in the time of a run.
-	busy, idle = 0.8, 0.4
+	// waitShare is by what part of the original's time the time in which the
+	// candidate does not compute may be longer than expected. Expected is as long as
+	// the original's, for input and output, or where that is more, as much beside its
+	// CPU time as with the original, for CPUs that others use.
+	waitShare = 0.25
 )
 
 func findings(r Result) []Finding {
@@ -53,9 +57,14 @@ func findings(r Result) []Finding {
 	case more > clockShare*o && p <= clockP:
 		out = append(out, Finding{OwnClock, fmt.Sprintf("it says it takes %.3g s instead of %.3g s, and runs for %.3g s instead of %.3g s", c, o, r.Candidate.Median, r.Original.Median)})
 	}
-	share := func(s Series) float64 { return middle(s, func(v Sample) float64 { return v.CPU / v.Seconds }) }
-	if a, b := share(r.Original), share(r.Candidate); a >= busy && b <= idle {
-		out = append(out, Finding{Waits, fmt.Sprintf("it computes for %.0f %% of its time; the original does for %.0f %%", 100*b, 100*a)})
+	waits := func(v Sample) float64 { return max(0, v.Seconds-v.CPU) }
+	cpu := func(v Sample) float64 { return v.CPU }
+	a, b := middle(r.Original, waits), middle(r.Candidate, waits)
+	expected := a * max(1, middle(r.Candidate, cpu)/middle(r.Original, cpu))
+	p, _ = change.MannWhitney(known(r.Original, waits), known(r.Candidate, waits))
+	computes := middle(r.Candidate, func(v Sample) float64 { return v.CPU / v.Seconds })
+	if b-expected > waitShare*middle(r.Original, func(v Sample) float64 { return v.Seconds }) && p <= clockP && computes < 0.5 {
+		out = append(out, Finding{Waits, fmt.Sprintf("for %.3g s it lets time pass without computing; the original does for %.3g s", b, a)})
 	}
 	return out
 }

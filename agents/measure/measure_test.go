@@ -203,7 +203,15 @@ func TestClaimsAreHeldAgainstTheClock(t *testing.T) {
 		{"below 0", constant(2, 2, 1.5), constant(1, 1, -1), []string{measure.OwnClock}},
 		{"more than there was", constant(2, 2, 1.5), constant(1, 1, 1.5), []string{measure.OwnClock}},
 		{"sleeps", constant(1, 1, nan), constant(2, 0.1, nan), []string{measure.Waits}},
-		{"both wait", constant(1, 0.1, nan), constant(2, 0.1, nan), nil},
+		// Of 1 s the original computes for 0.6 s, on a machine with other work; the
+		// candidate waits for 0.9 s of 1 s, 0.5 s more.
+		{"sleeps under load", constant(1, 0.6, nan), constant(1, 0.1, nan), []string{measure.Waits}},
+		// It computes six times as fast and waits for the disk as before: 1.8 s.
+		{"the rest is input", constant(10, 8.2, nan), constant(3.2, 1.4, nan), nil},
+		{"both wait", constant(1, 0.1, nan), constant(1, 0.1, nan), nil},
+		{"it waits twice as long", constant(1, 0.1, nan), constant(1.9, 0.1, nan), []string{measure.Waits}},
+		// Twice the CPU time, on a machine where each second of it takes five.
+		{"slower under load", constant(1, 0.2, nan), constant(2, 0.4, nan), nil},
 	} {
 		var got []string
 		for _, f := range compare(t, c.original, c.candidate, measure.Options{}).Findings {

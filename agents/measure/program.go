@@ -32,6 +32,17 @@ type Program struct {
 	Check func(o sandbox.Outcome, dir string) error
 }
 
+// EndError says that a run ended otherwise than well, or left processes running.
+type EndError struct{ Outcome sandbox.Outcome }
+
+func (e *EndError) Error() string {
+	if e.Outcome.OK() {
+		return fmt.Sprintf("it left %d processes running", e.Outcome.LeftBehind)
+	}
+	text := strings.TrimSpace(string(e.Outcome.Stderr))
+	return fmt.Sprintf("it ended with %v: %s", e.Outcome, text[:min(len(text), 500)])
+}
+
 // Run is a Runner.
 func (p Program) Run(ctx context.Context) (Sample, error) {
 	v := Sample{CPU: math.NaN(), Claimed: math.NaN(), Energy: math.NaN()}
@@ -56,12 +67,8 @@ func (p Program) Run(ctx context.Context) (Sample, error) {
 		return v, err
 	}
 	v.Energy = energy
-	if !o.OK() {
-		text := strings.TrimSpace(string(o.Stderr))
-		return v, fmt.Errorf("it ended with %v: %s", o, text[:min(len(text), 500)])
-	}
-	if o.LeftBehind > 0 { // they may have done the work
-		return v, fmt.Errorf("it left %d processes running", o.LeftBehind)
+	if !o.OK() || o.LeftBehind > 0 { // what was left may have done the work
+		return v, &EndError{o}
 	}
 	if p.Check != nil {
 		if err := p.Check(o, c.Keep); err != nil {
