@@ -2,13 +2,14 @@ package agents
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 
-	"github.com/rooflab/rooflab/agents/build"
 	"github.com/rooflab/rooflab/agents/edit"
 	"github.com/rooflab/rooflab/agents/measure"
+	"github.com/rooflab/rooflab/agents/sandbox"
 	"github.com/rooflab/rooflab/agents/validate"
 	"github.com/rooflab/rooflab/modeling/change"
 )
@@ -50,6 +51,8 @@ const (
 	Unclear      Reason = "unclear"    // no difference was shown
 	Outdone      Reason = "outdone"    // faster, and another candidate of the round more so
 	OutOfBudget  Reason = "out of budget"
+	JudgedSlower Reason = "judged slower" // not measured: others of its turn were predicted to be faster
+	MoreEnergy   Reason = "more energy"
 )
 
 // Rejection says why a candidate was turned down.
@@ -63,40 +66,39 @@ func (r *Rejection) String() string {
 	return fmt.Sprintf("turned down by %s (%s): %s", r.Step, r.Reason, r.Detail)
 }
 
-// ofEdits says why nothing of a proposal was taken.
+// ofEdits says why nothing of a proposal was taken. Edits that define a clock of
+// their own are no way to be faster, whether they would be taken or lie outside.
 func ofEdits(p *edit.Patch, problems []edit.Rejection) *Rejection {
+	for _, o := range p.Outcomes {
+		if o.Rejected != nil && o.Rejected.Reason != edit.Outside {
+			continue
+		}
+		if name := ownClock(o.Edit); name != "" {
+			return turnedDown(Editing, TimerTricks, fmt.Sprintf("it defines %s, by which time is taken: the system's is the one to use", name))
+		}
+	}
 	if p.Accepted() > 0 {
 		return nil
 	}
 	for _, o := range p.Outcomes {
 		if o.Rejected != nil {
-			return &Rejection{Editing, Reason(o.Rejected.Reason), o.Rejected.Error()}
+			return turnedDown(Editing, Reason(o.Rejected.Reason), o.Rejected.Error())
 		}
 	}
 	for _, r := range problems {
-		return &Rejection{Editing, Reason(r.Reason), r.Error()}
+		return turnedDown(Editing, Reason(r.Reason), r.Error())
 	}
 	return &Rejection{Editing, NoEdit, "the answer holds no edit"}
 }
 
-// clocks are the functions by which a program takes time, among those of
-// build.Suspects.
-var clocks = []string{"clock_gettime", "clock_getres", "gettimeofday", "time", "times", "clock", "timespec_get", "getrusage", "ftime",
-	"omp_get_wtime", "omp_get_wtick", "MPI_Wtime", "cudaEventElapsedTime", "cudaEventRecord", "cuEventElapsedTime", "hipEventElapsedTime",
-	"hipEventRecord", "clGetEventProfilingInfo"}
-
 // ofBuild turns down what does not build, and what defines functions of the C
 // library that the original leaves to it.
 func ofBuild(original, p *Program) *Rejection {
+	if tried := ofAttempts(original, p); tried != nil {
+		return tried
+	}
 	if !p.OK() {
-		detail := p.Failed
-		for _, m := range build.Parse(p.Log) {
-			if m.Severity == build.Error {
-				detail += ": " + m.String()
-				break
-			}
-		}
-		return &Rejection{Building, InvalidCode, detail}
+		return ofFailedBuild(p)
 	}
 	had := map[string]bool{}
 	for _, product := range original.Products {
@@ -121,9 +123,6 @@ func ofBuild(original, p *Program) *Rejection {
 	}
 	return found
 }
-
-// waiting are the C library's functions whose only use is to let time pass.
-var waiting = []string{"sleep", "usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "pause", "alarm", "ualarm", "setitimer"}
 
 // sleeps turns down a program that calls functions to let time pass where the
 // original calls none. Whether they are reached does not matter: a faster
@@ -176,7 +175,7 @@ func ofValidation(v Validation) *Rejection {
 		for _, r := range v.Reasons {
 			trick := r.Kind == validate.ReadSecret || r.Kind == validate.WroteOutside || r.Kind == validate.Network || r.Kind == validate.LeftRunning
 			if trick == tried {
-				return &Rejection{Validating, validationReasons[r.Kind], r.Text}
+				return turnedDown(Validating, validationReasons[r.Kind], r.Text)
 			}
 		}
 	}
@@ -189,12 +188,18 @@ func ofMeasurement(ms []Measurement) *Rejection {
 	faster := false
 	for _, m := range ms {
 		if m.Failed != "" {
-			return &Rejection{Measuring, WrongResult, m.Failed}
+			reason := m.FailedAs
+			if reason == "" {
+				reason = WrongResult
+			}
+			return turnedDown(Measuring, reason, m.Failed)
 		}
 		for _, f := range m.Findings {
 			switch f.Kind {
 			case measure.Waits:
-				return &Rejection{Measuring, Sleeping, f.Text}
+				if m.Verdict != change.Faster { // else it waits for what computes
+					return &Rejection{Measuring, Sleeping, f.Text}
+				}
 			case measure.OwnClock:
 				return &Rejection{Measuring, TimerTricks, f.Text}
 			}
@@ -217,4 +222,18 @@ func ofMeasurement(ms []Measurement) *Rejection {
 		detail = ms[0].String()
 	}
 	return &Rejection{Measuring, Unclear, detail}
+}
+
+// failedAs is the reason for which a measured run turns its program down.
+func failedAs(err error) Reason {
+	var end *measure.EndError
+	switch {
+	case !errors.As(err, &end):
+		return WrongResult
+	case end.Outcome.OK():
+		return LeftRunning
+	case end.Outcome.End == sandbox.Exited || end.Outcome.End == sandbox.Signalled:
+		return Fails
+	}
+	return Exceeds
 }

@@ -97,7 +97,8 @@ type Measurement struct {
 	Findings     []measure.Finding `json:"findings,omitempty"`
 	// Failed is a repeat that failed or put out something else: there is no
 	// verdict then.
-	Failed string `json:"failed,omitempty"`
+	Failed   string `json:"failed,omitempty"`
+	FailedAs Reason `json:"failed_as,omitempty"` // "" with Failed is WrongResult
 }
 
 // Energy says how much energy a candidate takes beside another program, the rest
@@ -186,7 +187,7 @@ func (w *Workbench) Measure(ctx context.Context, before, after *Program, size st
 	}
 	var failed *measure.FailedError
 	if errors.As(err, &failed) && failed.Side == measure.Candidate {
-		m.Failed, m.Verdict = err.Error(), change.TooFew
+		m.Failed, m.Verdict, m.FailedAs = err.Error(), change.TooFew, failedAs(err)
 		return m, nil
 	}
 	if err != nil {

@@ -61,7 +61,11 @@ type Program struct {
 	// compiler said.
 	Failed string `json:"failed,omitempty"`
 	Log    string `json:"log,omitempty"`
-	dir    string
+	// End is how the build ended, Tried what it tried and may not: to write outside
+	// of its folder, to look into the folders of the target and of the run.
+	End   sandbox.End       `json:"end,omitempty"`
+	Tried []sandbox.Attempt `json:"tried,omitempty"`
+	dir   string
 }
 
 // OK reports whether the program was built.
@@ -98,12 +102,12 @@ func (w *Workbench) Build(ctx context.Context, files []edit.File) (*Program, err
 	limits.Output = 0
 	res, err := build.Build(ctx, w.box, build.Recipe{
 		Sources: w.sourceDir(p.ID), Replace: replace, Command: script(w.Target.Build.Commands), Products: w.Target.Build.Products,
-		Out: p.dir, ReadOnly: w.mounts(), Limits: limits,
+		Out: p.dir, ReadOnly: w.mounts(), Limits: limits, Watch: &sandbox.Watch{Secrets: []string{w.Dir, w.Target.Dir}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("building %s of %s: %w", p.ID, w.Target.Name, err)
 	}
-	p.Products, p.Failed, p.Log = res.Products, res.Reason, res.Log
+	p.Products, p.Failed, p.Log, p.End, p.Tried = res.Products, res.Reason, res.Log, res.Outcome.End, res.Outcome.Attempts
 	return p, nil
 }
 

@@ -37,6 +37,7 @@ type Recipe struct {
 	Out      string   // folder of this machine that gets the products, under the same relative paths
 	ReadOnly []sandbox.Mount
 	Limits   sandbox.Limits // of the build; Wall 0 is the sandbox's
+	Watch    *sandbox.Watch // what it tries is in Result.Outcome
 	MostLog  int            // bytes of log to keep, 0 is 16 KiB
 }
 
@@ -89,7 +90,7 @@ func Build(ctx context.Context, box *sandbox.Box, r Recipe) (Result, error) {
 	c := sandbox.Command{
 		// One stream: what belongs to which command is seen from the order.
 		Argv: append([]string{"sh", "-c", `exec "$@" 2>&1`, "sh"}, r.Command...),
-		Env:  r.Env, ReadOnly: r.ReadOnly, Limits: r.Limits, Keep: r.Out, KeepOnly: r.Products,
+		Env:  r.Env, ReadOnly: r.ReadOnly, Limits: r.Limits, Watch: r.Watch, Keep: r.Out, KeepOnly: r.Products,
 		Put: []sandbox.Copy{{From: r.Sources, Skip: skip}, {From: changed}},
 	}
 	// What an earlier build left must not pass for this one's.
