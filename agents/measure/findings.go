@@ -63,7 +63,7 @@ func findings(r Result) []Finding {
 	expected := a * max(1, middle(r.Candidate, cpu)/middle(r.Original, cpu))
 	p, _ = change.MannWhitney(known(r.Original, waits), known(r.Candidate, waits))
 	computes := middle(r.Candidate, func(v Sample) float64 { return v.CPU / v.Seconds })
-	if b-expected > waitShare*middle(r.Original, func(v Sample) float64 { return v.Seconds }) && p <= clockP && computes < 0.5 {
+	if b-expected > waitShare*middle(r.Original, func(v Sample) float64 { return v.Seconds }) && p <= clockP && computes < 0.25 {
 		out = append(out, Finding{Waits, fmt.Sprintf("for %.3g s it lets time pass without computing; the original does for %.3g s", b, a)})
 	}
 	return out
