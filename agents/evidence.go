@@ -33,6 +33,7 @@ type Evidence struct {
 	// report's items, by name.
 	Metrics map[string]Number `json:"metrics"`
 	Seed    uint64            `json:"input_seed"`
+	Seconds float64           `json:"seconds"` // that gathering it took
 }
 
 // Values are the metrics as package align has them.
@@ -52,10 +53,12 @@ func (e *Evidence) Values() align.Values {
 // formats and engines that it needs are those that the program links (package
 // collectors/all, datasets/duckdb).
 func (w *Workbench) Profile(ctx context.Context, p *Program) (*Evidence, error) {
+	began := time.Now()
 	e, err := w.profile(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("gathering evidence on %s of %s: %w", p.ID, w.Target.Name, err)
 	}
+	e.Seconds = time.Since(began).Seconds()
 	return e, nil
 }
 

@@ -17,6 +17,7 @@ type unit struct {
 	// strict says that objects of different types do not overlap (C11 6.5, 7).
 	strict bool
 	purity map[string]int // 1 being looked at or impure, 2 pure
+	done   map[string]*doing
 }
 
 // pure reports whether a function of the sources computes its result from its
@@ -66,6 +67,7 @@ func (u *unit) pure(name string) bool {
 // apart says why two variables that stand for memory cannot overlap; "" where they
 // may.
 func (v *view) apart(a, b *syntax.Variable) string {
+	a, b = v.root(a), v.root(b)
 	if a == b {
 		return ""
 	}
@@ -78,6 +80,10 @@ func (v *view) apart(a, b *syntax.Variable) string {
 		return "they are arrays of their own"
 	case array(a) && !a.Global && !a.Type.Static && b.Param || array(b) && !b.Global && !b.Type.Static && a.Param:
 		return "an array of the function is none of its caller's"
+	case array(a) && a.Global && a.Type.Const || array(b) && b.Global && b.Type.Const:
+		return "a constant is never written"
+	case v.own(a) && (v.own(b) || !a.Global && b.Param) || v.own(b) && !b.Global && a.Param:
+		return "memory that was allocated for one is no other's"
 	case a.Type.Space != b.Type.Space && a.Type.Space != "" && b.Type.Space != "":
 		return "they are in different address spaces"
 	case a.Type.Restrict && a.Param && (b.Param || b.Global) || b.Type.Restrict && b.Param && (a.Param || a.Global):
@@ -128,7 +134,6 @@ func (u *unit) learn(v *view) {
 		return
 	}
 	type call struct {
-		file *syntax.File
 		fn   *syntax.Function
 		args []*syntax.Node
 	}
@@ -144,7 +149,7 @@ func (u *unit) learn(v *view) {
 					mentions++
 				}
 				if n.Kind == syntax.Call && n.Kids[0].Kind == syntax.Name && n.Kids[0].Op == v.fn.Name && n.Kids[0].Var == nil && len(n.Kids) == 1+len(v.fn.Params) {
-					calls = append(calls, call{f, fn, n.Kids[1:]})
+					calls = append(calls, call{fn, n.Kids[1:]})
 				}
 				return true
 			})
@@ -161,7 +166,7 @@ func (u *unit) learn(v *view) {
 		for _, j := range pointers[x+1:] {
 			ok := true
 			for _, c := range calls {
-				a, b := u.object(c.file, c.fn, c.args[i]), u.object(c.file, c.fn, c.args[j])
+				a, b := u.object(c.fn, c.args[i]), u.object(c.fn, c.args[j])
 				ok = ok && a != nil && b != nil && a != b
 			}
 			if ok {
@@ -180,12 +185,19 @@ var allocators = set("malloc calloc aligned_alloc memalign valloc _mm_malloc")
 // object is the memory that an argument certainly stands for, named by the
 // variable that alone leads to it: an array, or a pointer that gets its value from
 // an allocation, once, and is never copied or changed.
-func (u *unit) object(f *syntax.File, fn *syntax.Function, arg *syntax.Node) *syntax.Variable {
+func (u *unit) object(fn *syntax.Function, arg *syntax.Node) *syntax.Variable {
 	arg = arg.Bare()
-	if arg == nil || arg.Kind != syntax.Name || arg.Var == nil || arg.Var.Param {
+	if arg == nil || arg.Kind != syntax.Name {
 		return nil
 	}
-	x := arg.Var
+	return u.objectOf(fn, arg.Var)
+}
+
+// objectOf is x where it stands alone for memory of its own, else nil.
+func (u *unit) objectOf(fn *syntax.Function, x *syntax.Variable) *syntax.Variable {
+	if x == nil || x.Param || x.Decl == nil || x.Enum {
+		return nil
+	}
 	if len(x.Type.Dims) > 0 && x.Type.Pointers == 0 {
 		return x
 	}
@@ -202,7 +214,7 @@ func (u *unit) object(f *syntax.File, fn *syntax.Function, arg *syntax.Node) *sy
 				value = n.Kids[1]
 			}
 		case syntax.Unary:
-			if l := n.Kids[0].Bare(); n.Op == "&" && l.Kind == syntax.Name && l.Var == x {
+			if l := n.Kids[0].Bare(); (n.Op == "&" || n.Op == "++" || n.Op == "--") && l.Kind == syntax.Name && l.Var == x {
 				writes += 2
 			}
 		case syntax.Postfix:

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rooflab/rooflab/agents/rules/syntax"
 )
@@ -15,6 +16,8 @@ type access struct {
 	read, write bool
 	loops       []*loop // of the region that it stands in, the outermost first
 	conditional bool    // it may not be executed in each iteration
+	// via is the pointer that the text names, where it leads into v (see place).
+	via *syntax.Variable
 }
 
 // effects are what a region of a function does.
@@ -89,6 +92,15 @@ func (c *collector) node(n *syntax.Node) {
 		if n.Kids[0] != nil {
 			c.e.writes[n.Var] = append(c.e.writes[n.Var], n)
 		}
+		if v.place(n.Var) != nil {
+			c.pointer(n.Kids[0])
+			return
+		}
+		if l := n.Kids[0].Bare(); len(n.Var.Type.Dims) > 0 && n.Var.Type.Pointers == 0 && l != nil && l.Kind == syntax.List {
+			c.kids(l)
+			c.e.accesses = append(c.e.accesses, c.somewhere(n.Var, n, false, true))
+			return
+		}
 		if n.Var.Type.Indirect() && (len(n.Var.Type.Dims) == 0 || n.Kids[0] != nil) {
 			c.trouble(n, "%s points to what is not known", n.Op)
 			return
@@ -137,7 +149,7 @@ func (c *collector) node(n *syntax.Node) {
 		c.access(n, true, false)
 	case syntax.Member:
 		if n.Op[0] == '-' {
-			c.trouble(n, "what %s points to is not known", v.text(n.Kids[0]))
+			c.through(n, true, false)
 			return
 		}
 		if b := n.Kids[0].Bare(); b.Kind == syntax.Name && b.Var == nil && ids[b.Op] {
@@ -163,6 +175,9 @@ func (c *collector) node(n *syntax.Node) {
 	case syntax.Call:
 		f := n.Kids[0].Bare()
 		if f.Kind != syntax.Name || f.Var != nil || !pure[f.Op] && !ids[f.Op] && !v.unit.pure(f.Op) {
+			if c.known(n) {
+				return
+			}
 			c.e.calls = append(c.e.calls, v.text(n.Kids[0]))
 		}
 		for _, a := range n.Kids[1:] {
@@ -202,7 +217,7 @@ func (c *collector) target(n *syntax.Node, read bool) {
 		c.access(n, read, true)
 	case syntax.Member:
 		if n.Op[0] == '-' {
-			c.trouble(n, "what %s points to is not known", c.v.text(n.Kids[0]))
+			c.through(n, read, true)
 			return
 		}
 		c.target(n.Kids[0], true) // the other members stay
@@ -280,7 +295,7 @@ func (c *collector) access(n *syntax.Node, read, write bool) {
 	case t.Volatile || t.Base == "":
 		c.trouble(n, "%s is volatile or of no type that is known", x.Name)
 		return
-	case c.v.written[x] > 0 || c.v.taken[x]:
+	case c.v.written[x] > 0 && !c.v.own(x) || c.v.taken[x]:
 		c.trouble(n, "the pointer %s changes", x.Name)
 		return
 	}
@@ -291,6 +306,10 @@ func (c *collector) access(n *syntax.Node, read, write bool) {
 		} else {
 			a.dims = append(a.dims, c.v.form(i, n))
 		}
+	}
+	if p := c.v.place(x); p != nil {
+		a.v, a.via = p.base, x
+		a.dims = append(slices.Clone(p.rows), p.offset.add(a.dims[0], 1))
 	}
 	c.e.accesses = append(c.e.accesses, a)
 }

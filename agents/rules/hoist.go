@@ -178,7 +178,7 @@ func (f *finder) same(r *region, n *syntax.Node, l *loop) string {
 			}
 		case syntax.Index:
 			x, index := peel(k)
-			if x == nil || !x.Type.Indirect() || len(index) != x.Type.Pointers+len(x.Type.Dims) || x.Type.Pointers > 1 || x.Type.Volatile || f.written[x] > 0 {
+			if x == nil || !x.Type.Indirect() || len(index) != x.Type.Pointers+len(x.Type.Dims) || x.Type.Pointers > 1 || x.Type.Volatile || f.written[x] > 0 && !f.own(x) {
 				return set("%s is not understood", f.text(k))
 			}
 			var a access
@@ -194,8 +194,8 @@ func (f *finder) same(r *region, n *syntax.Node, l *loop) string {
 				if !w.write {
 					continue
 				}
-				if w.v != x {
-					if f.apart(w.v, x) == "" {
+				if w.v != a.v {
+					if f.apart(w.v, a.v) == "" {
 						return set("a store to %s may change %s: neither is restrict, and callers that are seen do not say otherwise", w.v.Name, oneLine(f.text(k)))
 					}
 				} else if _, none := r.between(w, a); !none {

@@ -108,7 +108,7 @@ func (a Advisor) Propose(c Case) []Proposal { return a.Advise(c).Proposals }
 
 // Advise advises on a case and says what is not offered.
 func (a Advisor) Advise(c Case) Advice {
-	u := &unit{opt: a.Options, strict: true, purity: map[string]int{}}
+	u := &unit{opt: a.Options, strict: true, purity: map[string]int{}, done: map[string]*doing{}}
 	for _, command := range c.Build {
 		u.strict = u.strict && !slices.Contains(command, "-fno-strict-aliasing")
 	}

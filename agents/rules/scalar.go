@@ -21,7 +21,7 @@ func scalarReplacement(f *finder) {
 				continue
 			}
 			done[f.text(w.node)] = true
-			if f.stride(w, l) != 0 || !f.fixed(r, w.index, l) {
+			if f.stride(w, l) != 0 || !f.fixed(r, w.index, l) || r.e.declared[w.v] || r.e.declared[w.via] {
 				continue // it is another element in each iteration
 			}
 			if why := r.e.why(); why != "" {
@@ -125,7 +125,7 @@ func (f *finder) together(r *region, w access) (same []access, why string) {
 			if (a.write || w.write) && f.apart(a.v, w.v) == "" {
 				return nil, fmt.Sprintf("%s and %s may overlap: neither is restrict, and callers that are seen do not say otherwise", a.v.Name, w.v.Name)
 			}
-		case oneLine(f.text(a.node)) == oneLine(f.text(w.node)):
+		case a.via == w.via && oneLine(f.text(a.node)) == oneLine(f.text(w.node)):
 			same = append(same, a)
 		default:
 			if !a.write && !w.write {

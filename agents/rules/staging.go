@@ -31,7 +31,7 @@ func (f *finder) stageProduct(l *loop) {
 	r := f.region(l.node)
 	var row, column *access
 	for i, a := range r.e.accesses {
-		if len(a.dims) != 1 || a.write || a.v.Type.Space != "global" || a.dims[0] == nil {
+		if len(a.dims) != 1 || a.write || a.via != nil || a.v.Type.Space != "global" || a.dims[0] == nil {
 			return
 		}
 		c, _, ok := a.dims[0].split(l.key)
@@ -131,7 +131,7 @@ func (f *finder) stageTile(n *syntax.Node) {
 			loads += f.step(x, 0)
 		}
 	}
-	if out == nil || len(out.dims) != 1 || f.step(*out, 0) < 1 || f.step(*out, 1) != 0.125 || loads > 0.5 {
+	if out == nil || out.via != nil || len(out.dims) != 1 || f.step(*out, 0) < 1 || f.step(*out, 1) != 0.125 || loads > 0.5 {
 		return
 	}
 	t := f.tile()

@@ -29,12 +29,14 @@ type view struct {
 	steps    int                     // of the form that is made
 	texts    map[string]*syntax.Node // opaque atoms, by key
 	vars     map[string]*syntax.Variable
+	places   map[*syntax.Variable]*place // what pointers of the function lead to
+	owned    map[*syntax.Variable]bool   // see own
 }
 
 func newView(u *unit, path string, f *syntax.File, fn *syntax.Function, opt Options) *view {
 	v := &view{unit: u, path: path, file: f, fn: fn, opt: opt, written: map[*syntax.Variable]int{}, taken: map[*syntax.Variable]bool{},
 		parent: map[*syntax.Node]*syntax.Node{}, loopOf: map[*syntax.Node]*loop{}, refused: map[*syntax.Node]string{},
-		distinct: map[[2]*syntax.Variable]string{}, texts: map[string]*syntax.Node{}, vars: map[string]*syntax.Variable{}}
+		distinct: map[[2]*syntax.Variable]string{}, texts: map[string]*syntax.Node{}, vars: map[string]*syntax.Variable{}, places: map[*syntax.Variable]*place{}, owned: map[*syntax.Variable]bool{}}
 	syntax.Walk(fn.Body, func(n *syntax.Node) bool {
 		for _, k := range n.Kids {
 			if k != nil {
@@ -56,7 +58,11 @@ func newView(u *unit, path string, f *syntax.File, fn *syntax.Function, opt Opti
 				v.write(n.Kids[0])
 			case "&":
 				if b := n.Kids[0].Bare(); b != nil && b.Kind == syntax.Name && b.Var != nil {
-					v.taken[b.Var] = true
+					if v.lent(n) {
+						v.written[b.Var]++ // it may be
+					} else {
+						v.taken[b.Var] = true
+					}
 				}
 			}
 		}
@@ -86,7 +92,9 @@ func (v *view) write(target *syntax.Node) {
 			}
 			return
 		case syntax.Member:
-			continue
+			if b.Op[0] != '-' { // else it is what the pointer leads to
+				continue
+			}
 		}
 		return
 	}
@@ -199,9 +207,10 @@ func (v *view) canonical(n *syntax.Node) (*loop, string) {
 	return l, ""
 }
 
-// writtenBy is the variable that an assignment, or ++ and --, writes to itself.
+// writtenBy is the variable that an assignment, or ++ and --, writes to itself, or
+// whose address is taken.
 func writtenBy(k *syntax.Node) *syntax.Variable {
-	if k.Kind == syntax.Assign || k.Kind == syntax.Postfix || k.Kind == syntax.Unary && (k.Op == "++" || k.Op == "--") {
+	if k.Kind == syntax.Assign || k.Kind == syntax.Postfix || k.Kind == syntax.Unary && (k.Op == "++" || k.Op == "--" || k.Op == "&") {
 		b := k.Kids[0].Bare()
 		for b != nil && b.Kind == syntax.Member {
 			b = b.Kid(0).Bare()

@@ -57,7 +57,7 @@ The evaluations are:
 	c.Flags().BoolVar(&asJSON, "json", false, "write the record as JSON")
 	c.Flags().BoolVar(&quick, "quick", false, "leave out what takes longer than some minutes, such as training a large network")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed of all that is drawn")
-	c.Flags().StringVar(&out, "out", "", "write the record to this `FILE` as well, as JSON")
+	c.Flags().StringVar(&out, "out", "", "write the record to this `FILE` as well, as JSON; what takes long is kept beside it, in FILE.steps, and the same command goes on from there")
 	return c
 }
 
@@ -86,6 +86,9 @@ func runEvaluation(ctx context.Context, e evaluation.Evaluation, o evaluation.Op
 				err = errors.Join(err, os.Remove(out)) // half a record is none
 			}
 		}()
+	}
+	if out != "" {
+		o.Dir = out + ".steps" // made by those that use it
 	}
 	var said time.Time
 	last := ""

@@ -70,6 +70,9 @@ type Options struct {
 	// Import reads a profile into a store and returns its run: collectors.ImportFile,
 	// which this package does not link. Needed by evaluations that read profiles.
 	Import func(ctx context.Context, s *datasets.Store, path string) (run int64, err error)
+	// Dir is a folder in which an evaluation of long steps keeps what is done, so
+	// that the same call goes on there. "": nothing is kept.
+	Dir string
 	// Machine is what it runs on, for the record.
 	Machine datasets.Machine
 	// Progress, if not nil, is told what is being done and how far it is; total
