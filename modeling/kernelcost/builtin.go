@@ -307,7 +307,14 @@ func (r *run) mathCall(s *state, e *csource.Call, args []*value) *value {
 
 func (r *run) mathFunction(s *state, at csource.Pos, base string, k Kind, t *csource.Type) {
 	if r.quiet == 0 {
-		r.called[base] += s.sum * r.share * float64(width(t))
+		n := s.sum * r.share * float64(width(t))
+		r.called[base] += n
+		if width(t) > 1 {
+			switch k {
+			case Transcendental, Trigonometric, Power, Sqrt:
+				r.vectorCalls += n
+			}
+		}
 	}
 	switch base {
 	case "length", "distance", "normalize", "hypot":

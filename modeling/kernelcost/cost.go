@@ -12,6 +12,7 @@ type Program struct {
 	Unit      *csource.Unit
 	source    string
 	functions map[string]*csource.Function
+	idle      map[csource.Expr]bool // what comes to nothing: see idler
 	facts     []*loopFacts
 }
 
@@ -25,7 +26,9 @@ func Parse(source string, opt csource.Options) *Program {
 			p.functions[f.Name] = f
 		}
 	}
+	p.idle = map[csource.Expr]bool{}
 	for _, f := range p.Unit.Functions {
+		idleOf(f, p.functions, p.idle)
 		csource.Walk(f.Body, func(n any) bool {
 			if l, ok := n.(*csource.Loop); ok {
 				p.facts[l.ID] = factsOf(l, p.functions)

@@ -147,5 +147,8 @@ func (r *run) count(s *state, at csource.Pos, k Kind, n int) {
 
 // countFloat adds a floating-point operation on vectors of a type.
 func (r *run) countFloat(s *state, at csource.Pos, k Kind, t *csource.Type) {
+	if width(t) > 1 && r.quiet == 0 {
+		r.vectorFlop += s.sum * r.share * float64(width(t))
+	}
 	r.count(s, at, Float(k, t.Bytes), width(t))
 }

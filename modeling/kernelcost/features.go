@@ -60,6 +60,9 @@ var features = func() []feature {
 	for _, name := range functions {
 		logs("call_"+name, func(c *Cost) float64 { return c.Calls[name] })
 	}
+	// What is done on vectors takes less for each of their numbers.
+	logs("vector_calls", func(c *Cost) float64 { return c.vectorCalls })
+	both("vector_flop", func(c *Cost) float64 { return c.vectorFlop })
 	// Stores that neighbours do not make side by side, and the least array that
 	// atomics meet in.
 	logs("scattered_store_bytes", func(c *Cost) float64 {
@@ -67,7 +70,7 @@ var features = func() []feature {
 			if s.Space == csource.Local || s.Operation == "load" || s.Pattern == Unit || s.Pattern == Uniform {
 				return 0
 			}
-			return s.Count * float64(s.Bytes)
+			return s.Executed * float64(s.Bytes)
 		})
 	})
 	logs("atomic_target_bytes", func(c *Cost) float64 {
@@ -95,7 +98,7 @@ var features = func() []feature {
 				if s.Space == csource.Local || s.Pattern != p {
 					return 0
 				}
-				return s.Count * float64(s.Bytes)
+				return s.Executed * float64(s.Bytes)
 			})
 		})
 	}
@@ -106,7 +109,7 @@ var features = func() []feature {
 			if s.Space == csource.Local {
 				return 0
 			}
-			return s.Count / warp * s.Sectors * 32
+			return s.Executed / warp * s.Sectors * 32
 		})
 	})
 	both("local_cycles", func(c *Cost) float64 {
@@ -114,7 +117,7 @@ var features = func() []feature {
 			if s.Space != csource.Local {
 				return 0
 			}
-			return s.Count * s.Conflicts
+			return s.Executed * s.Conflicts
 		})
 	})
 	logs("footprint_bytes", func(c *Cost) float64 { b, _ := c.Footprint(); return b })

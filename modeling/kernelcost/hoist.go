@@ -43,7 +43,8 @@ func (f *loopFacts) fix(l *csource.Loop, functions map[string]*csource.Function)
 		}
 		return true
 	})
-	fixed := func(e csource.Expr) bool {
+	var fixed func(e csource.Expr) bool
+	fixed = func(e csource.Expr) bool {
 		ok := true
 		csource.Walk(e, func(n any) bool {
 			switch n := n.(type) {
@@ -53,6 +54,15 @@ func (f *loopFacts) fix(l *csource.Loop, functions map[string]*csource.Function)
 				ok = false
 			case *csource.Unary:
 				ok = ok && n.Op != "++" && n.Op != "--" && n.Op != "p++" && n.Op != "p--" && n.Op != "&" && (n.Op != "*" || loads)
+			case *csource.Conditional:
+				if v, known := settled(n.Cond); known { // only one of them is ever computed
+					if v != 0 {
+						ok = ok && fixed(n.Then)
+					} else {
+						ok = ok && fixed(n.Else)
+					}
+					return false
+				}
 			case *csource.Index:
 				ok = ok && loads
 			case *csource.Member:
@@ -97,11 +107,15 @@ func pure(c *csource.Call, functions map[string]*csource.Function) bool {
 	return ok
 }
 
-// enter notes that e is about to be evaluated, and gives back what puts the
-// notes back: outside how many loops it is executed by now, and what part of the
-// executions that its text says remains.
+// enter notes that e is about to be evaluated, or a statement followed, and gives
+// back what puts the notes back: outside how many loops it is executed by now, and
+// what part of the executions that its text says remains.
 func (r *run) enter(e csource.Expr) (leave func()) {
 	out, share := r.out, r.share
+	if share > 0 && r.p.idle[e] {
+		r.share = 0
+		return func() { r.share = share }
+	}
 	skipped := 0
 	for i := len(r.loops) - 1; i >= 0; i-- {
 		f := r.loops[i]
@@ -139,6 +153,9 @@ func (r *run) iterate(s *state, l *csource.Loop, f *loopFacts, t trips) {
 		kind = 0
 	case f.constant:
 		kind = 1
+	}
+	if r.share == 0 {
+		return
 	}
 	for i, w := range s.w {
 		r.turns[kind] += w * t.lanes[i] * t.factor

@@ -40,6 +40,22 @@ func TestWhatLoopsDoNotChange(t *testing.T) {
 	}
 }
 
+// The way that is never taken does not keep what is taken in the loop.
+func TestWhatIsNeverChosenKeepsNothing(t *testing.T) {
+	c := analyse(t, `kernel void k(global const float *a, global float *o, int n) {
+  int i = get_global_id(0);
+  float v = a[i];
+  float u = a[i + 64];
+  for (int j = 0; j < n; j++) {
+    v = v * 0.5f + log(fabs(1.5f > 2.5f ? v : u) + 1.0f);
+  }
+  o[i] = v;
+}`, "", Launch{Scalars: scalars{"n": 20}, Global: []int64{64}, Local: []int64{16}})
+	if n := c.Executed(); n[Transcendental] != 64 || c.Total[Transcendental] != 64*20 {
+		t.Errorf("%v logarithms are executed of %v in the text, want 64 of 1280", n[Transcendental], c.Total[Transcendental])
+	}
+}
+
 // A store in the loop may change what is loaded.
 func TestLoadsBesideStoresStay(t *testing.T) {
 	c := analyse(t, `kernel void k(global const float *a, global float *o) {

@@ -18,6 +18,7 @@ type object struct {
 	seen   [2]int64 // least and greatest byte that sampled work-items reached
 	reads  bool
 	writes bool
+	used   bool // by what a compiler leaves
 	open   bool // some index is not known
 	why    string
 	line   int32
@@ -57,6 +58,7 @@ type site struct {
 	op      operation
 	bytes   int
 	count   [assumed + 1]float64
+	done    float64 // of count, what a compiler leaves
 	weight  [patterns]float64
 	stride  int64   // bytes, of what was seen last
 	sectors float64 // of 32 bytes that a warp's access touches, times weight
@@ -74,6 +76,7 @@ func (r *run) access(s *state, id int, at csource.Pos, p *value, t *csource.Type
 		o = r.nowhere(p.t)
 	}
 	size := t.Size()
+	o.used = o.used || r.share > 0
 	r.bound(s, o, p, size, op, at)
 	r.countAccess(s, at, o, size, op)
 	if s.sum == 0 {
@@ -91,6 +94,7 @@ func (r *run) access(s *state, id int, at csource.Pos, p *value, t *csource.Type
 		r.order = append(r.order, key)
 	}
 	st.count[s.level] += s.sum
+	st.done += s.sum * r.share
 	r.pattern(s, st, p, size)
 }
 

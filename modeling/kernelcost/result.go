@@ -19,23 +19,24 @@ type Cost struct {
 	Total   Counts             // of all work-items
 	Sampled Counts             // of Total: means over sampled work-items or iterations
 	Assumed Counts             // of Total: what rests on an assumption about data
-	Hoisted Counts             // of Total: what a compiler need not execute again, for no iteration of a loop changes it
+	Hoisted Counts             // of Total: what a compiler need not execute: again, for no iteration of a loop changes it, or at all, for nothing comes of it
 	Lines   []Line             // lines that execute something, in the order of the text
 	Places  []Place            // what executes something, in the order of the text
 	Calls   map[string]float64 // functions of numbers that are executed, per lane, by name without native_, half_ or the suffix of a precision
 	// Iterations are those of loops with bounds that are literals where unrolling is asked for, of others with such bounds, and of the rest.
-	Iterations [3]float64
-	Sites      []Site // places that access memory, private arrays aside
-	Buffers    []Buffer
-	Local      int64   // bytes of local memory per work-group
-	Private    int64   // bytes of arrays per work-item
-	Depth      float64 // operations on the longest chain of dependent ones in a work-item, loads counting as one
-	Loads      float64 // loads on the longest chain of loads that lead to addresses or values
-	Notes      []string
-	source     string
-	executed   Counts // Executed, for Features
-	Unseen     int    // branches whose other side no sampled work-item took, though others might
-	Cut        bool   // the analysis ran into its limit of steps
+	Iterations              [3]float64
+	Sites                   []Site // places that access memory, private arrays aside
+	Buffers                 []Buffer
+	Local                   int64   // bytes of local memory per work-group
+	Private                 int64   // bytes of arrays per work-item
+	Depth                   float64 // operations on the longest chain of dependent ones in a work-item, loads counting as one
+	Loads                   float64 // loads on the longest chain of loads that lead to addresses or values
+	Notes                   []string
+	source                  string
+	executed                Counts // Executed, for Features
+	vectorCalls, vectorFlop float64
+	Unseen                  int  // branches whose other side no sampled work-item took, though others might
+	Cut                     bool // the analysis ran into its limit of steps
 }
 
 // Line is what one line of the source executes.
@@ -74,6 +75,7 @@ type Site struct {
 	Operation string // load, store, update
 	Bytes     int    // of one access
 	Count     float64
+	Executed  float64 // of Count, without what a compiler need not execute, as in Cost.Hoisted
 	Certainty Certainty
 	Pattern   Pattern // of neighbouring work-items
 	Stride    int64   // bytes between neighbours where the pattern has one
@@ -93,6 +95,7 @@ type Buffer struct {
 	Known     bool  // Bytes is enough for all accesses
 	Bytes     int64 // least size without an access out of bounds, where known
 	Tight     bool  // some work-item is known to reach the last byte
+	Idle      bool  // nothing of what accesses it comes to anything: a compiler leaves that out
 	Footprint int64 // bytes between the least and the greatest access
 	Why       string
 }
@@ -113,12 +116,12 @@ func (c *Cost) Intensity() float64 {
 	return c.Total.Flops() / b
 }
 
-// Footprint is the bytes of all buffers that are accessed, known ones, and
-// whether all are known.
+// Footprint is the bytes of all buffers that are accessed (not those that are
+// Idle), known ones, and whether all are known.
 func (c *Cost) Footprint() (bytes float64, known bool) {
 	known = true
 	for _, b := range c.Buffers {
-		if !b.Argument || b.Space == csource.Local || !b.Reads && !b.Writes {
+		if !b.Argument || b.Space == csource.Local || !b.Reads && !b.Writes || b.Idle {
 			continue
 		}
 		known = known && b.Known
@@ -184,6 +187,7 @@ func (r *run) result(fn *csource.Function) *Cost {
 		c.Hoisted[k] = min(whole(r.moved[k]), c.Total[k])
 	}
 	c.executed = c.Executed()
+	c.vectorCalls, c.vectorFlop = r.vectorCalls, r.vectorFlop
 	c.Places, c.Calls = r.executed(), r.called
 	for name, n := range c.Calls {
 		c.Calls[name] = whole(n)
@@ -221,7 +225,7 @@ func (s *site) result() Site {
 			out.Certainty = [...]Certainty{Exact, BySample, ByAssuming}[lv]
 		}
 	}
-	out.Count = whole(out.Count)
+	out.Count, out.Executed = whole(out.Count), whole(s.done)
 	most := 0.0
 	for p, w := range s.weight {
 		if w > most {
@@ -238,7 +242,7 @@ func (s *site) result() Site {
 }
 
 func (o *object) result() Buffer {
-	b := Buffer{Name: o.name, Space: o.space, Argument: o.param, Reads: o.reads, Writes: o.writes}
+	b := Buffer{Name: o.name, Space: o.space, Argument: o.param, Reads: o.reads, Writes: o.writes, Idle: (o.reads || o.writes) && !o.used}
 	if o.elem != nil {
 		b.Element, b.Size = o.elem.Name, o.elem.Size()
 	}

@@ -28,13 +28,15 @@ type run struct {
 	out    int        // loops around what is evaluated that it is moved out of
 	share  float64    // of its executions that remain then
 	moved  Counts     // what need not be executed
-	sites  [][3]*site
-	order  []int
-	ticks  float64
-	quiet  int
-	unseen int
-	steps  int
-	over   bool
+	// Of what is executed: functions and operations on numbers in vectors.
+	vectorCalls, vectorFlop float64
+	sites                   [][3]*site
+	order                   []int
+	ticks                   float64
+	quiet                   int
+	unseen                  int
+	steps                   int
+	over                    bool
 
 	objects  []*object
 	arrays   map[*csource.Variable]*object

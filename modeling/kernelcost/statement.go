@@ -17,6 +17,14 @@ func (r *run) exec(s *state, st csource.Stmt) {
 		return
 	}
 	r.now = s
+	switch st.(type) {
+	case *csource.If, *csource.Loop:
+		if r.share > 0 && r.p.idle[st] {
+			share := r.share
+			r.share = 0
+			defer func() { r.share = share }()
+		}
+	}
 	switch st := st.(type) {
 	case *csource.Block:
 		for _, x := range st.List {
