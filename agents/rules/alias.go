@@ -118,8 +118,9 @@ func differ(a, b string) bool {
 	return slices.Contains(known, name(a)) && slices.Contains(known, name(b)) && name(a) != name(b)
 }
 
-// learn finds pairs of pointer parameters that no caller passes overlapping: all
-// calls are in the sources, and pass arrays, or what was allocated, each another.
+// learn finds what all callers agree on, where all calls are in the sources: pairs
+// of pointer parameters for which they pass arrays, or what was allocated, each
+// another, so that they do not overlap; and integers of which they pass numbers.
 func (u *unit) learn(v *view) {
 	if v.fn.Kernel {
 		return
@@ -129,9 +130,6 @@ func (u *unit) learn(v *view) {
 		if p.Type.Indirect() {
 			pointers = append(pointers, i)
 		}
-	}
-	if len(pointers) < 2 {
-		return
 	}
 	type call struct {
 		fn   *syntax.Function
@@ -161,6 +159,19 @@ func (u *unit) learn(v *view) {
 	}
 	if len(calls) == 0 || mentions != len(calls) || !whole && !v.fn.Static {
 		return
+	}
+	for i, p := range v.fn.Params {
+		if p.Type.Indirect() || !integers[p.Type.Base] {
+			continue
+		}
+		least, ok := int64(maxCoef), true
+		for _, c := range calls {
+			value, known := v.form(c.args[i], nil).value()
+			least, ok = min(least, value), ok && known
+		}
+		if ok {
+			v.floor[p] = least
+		}
 	}
 	for x, i := range pointers {
 		for _, j := range pointers[x+1:] {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -34,6 +35,11 @@ func (v *view) region(n *syntax.Node) *region {
 		if unsigned(p.Type.Base) && !p.Type.Indirect() {
 			r.least[v.key(p)] = 0
 		}
+		if c, ok := v.floor[p]; ok && v.written[p] == 0 && !v.taken[p] && c > r.least[v.key(p)] {
+			r.least[v.key(p)] = c
+		} else if ok && v.written[p] == 0 && !v.taken[p] && c == 0 {
+			r.least[v.key(p)] = 0
+		}
 	}
 	return r
 }
@@ -53,25 +59,22 @@ func (r *region) leasts(loops []*loop) map[string]int64 {
 	}
 	for range 2 {
 		for _, l := range around {
-			lo, ok := l.lo.value()
-			if !ok {
-				continue
-			}
-			if r.steady(l.lo) {
+			if lo, ok := l.lo.lowest(out); ok && r.steady(l.lo) {
 				if _, there := out[l.key]; !there {
 					out[l.key] = lo
 				}
 			}
-			// hi = c*atom + k > lo
-			if len(l.hi) <= 2 {
-				for key, c := range l.hi {
-					if key == "" || strings.Contains(key, "*") || c != 1 {
-						continue
-					}
-					at := lo + 1 - l.hi[""]
-					if old, there := out[key]; !there || at > old {
-						out[key] = at
-					}
+			// hi > lo: an atom of hi - lo - 1 >= 0 that stands alone is as large as the
+			// rest is below 0.
+			over := l.hi.add(l.lo, -1).add(constant(1), -1)
+			for _, key := range slices.Sorted(maps.Keys(over)) {
+				c := over[key]
+				if key == "" || strings.Contains(key, "*") || c != 1 || key == l.key {
+					continue
+				}
+				at, ok := constant(0).add(over.add(atom(key), -1), -1).lowest(out)
+				if old, there := out[key]; ok && (!there || at > old) {
+					out[key] = at
 				}
 			}
 		}

@@ -16,6 +16,12 @@ func interchange(f *finder) {
 			f.distribute(outer)
 			continue
 		}
+		if chain := f.nest(outer); len(chain) > 2 || f.perfect(outer) {
+			if !f.perfect(outer) && f.innermost(chain[len(chain)-1]) {
+				f.permute(chain)
+			}
+			continue
+		}
 		r := f.region(outer.node)
 		now, then := f.cost(r.e.accesses, inner), f.cost(r.e.accesses, outer)
 		if f.innermost(inner) && then > now-0.3 {

@@ -177,3 +177,33 @@ func (p poly) substitute(key string, with poly) poly {
 	}
 	return out
 }
+
+// lowest is a bound below p where the atoms in least are at least so much; not ok
+// where there is none that is seen.
+func (p poly) lowest(least map[string]int64) (int64, bool) {
+	if p == nil {
+		return 0, false
+	}
+	sum := int64(0)
+	for k, c := range p {
+		if k == "" {
+			sum += c
+			continue
+		}
+		if c < 0 {
+			return 0, false
+		}
+		for _, a := range strings.Split(k, "*") {
+			l, ok := least[a]
+			if !ok || l < 0 && strings.Contains(k, "*") || l > 1<<20 || l < -(1<<20) {
+				return 0, false
+			}
+			c *= l
+			if c > maxCoef || c < -maxCoef {
+				return 0, false
+			}
+		}
+		sum += c
+	}
+	return sum, true
+}

@@ -2,12 +2,13 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rooflab/rooflab/agents/rules/syntax"
 )
 
-// scalarReplacement keeps an element that an inner loop updates in a variable
+// scalarReplacement keeps the elements that an inner loop updates in variables
 // meanwhile. The same operations are done in the same order and precision.
 func scalarReplacement(f *finder) {
 	for _, l := range f.loops {
@@ -16,6 +17,9 @@ func scalarReplacement(f *finder) {
 		}
 		r := f.region(l.node)
 		done := map[string]bool{}
+		var loads, stores, names []string
+		var cs []change
+		in := f.indent(l.node.Start)
 		for _, w := range r.e.accesses {
 			if !w.write || done[f.text(w.node)] {
 				continue
@@ -33,44 +37,48 @@ func scalarReplacement(f *finder) {
 				f.refuse(l.node, "%s", why)
 				continue
 			}
-			t := w.v.Type.Base
-			name := f.fresh(w.v.Name + "_here")
-			always := false
+			t, before := w.v.Type.Base, f.assignedBefore(l, w)
+			always, macro := before, f.macro(l.node)
 			for _, a := range same {
 				always = always || a.write && f.unconditional(a.node, l)
+				macro = macro || f.macro(a.node)
 			}
+			guarded := !f.runs(r, l) && !before
 			switch {
-			case f.macro(l.node):
+			case macro:
 				f.refuse(l.node, "it comes out of a macro")
 				continue
 			case !always:
 				f.refuse(l.node, "%s is written on a condition only: storing it behind the loop would be new", f.text(w.node))
 				continue
-			}
-			var cs []change
-			bad := false
-			for _, a := range same {
-				bad = bad || f.macro(a.node)
-				cs = append(cs, change{a.node.Start, a.node.End, name})
-			}
-			if bad {
-				f.refuse(l.node, "%s comes out of a macro", f.text(w.node))
+			case guarded && !integers[t] && !floating(t):
+				f.refuse(l.node, "the loop may have no iteration, and then %s must not be touched", f.text(w.node))
 				continue
 			}
-			in := f.indent(l.node.Start)
+			name := f.fresh(w.v.Name + "_here")
+			for slices.Contains(names, name) {
+				name += "_"
+			}
+			for _, a := range same {
+				cs = append(cs, change{a.node.Start, a.node.End, name})
+			}
 			load, store := fmt.Sprintf("%s %s = %s;", t, name, f.text(w.node)), fmt.Sprintf("%s = %s;", f.text(w.node), name)
-			if !f.runs(r, l) && !f.assignedBefore(l, w) {
-				// Without an iteration the element must not be touched.
+			if guarded { // without an iteration the element must not be touched
 				load = fmt.Sprintf("%s %s = %s ? %s : 0;", t, name, f.begins(l), f.text(w.node))
 				store = fmt.Sprintf("if (%s)\n%s    %s", f.begins(l), in, store)
-				if !integers[t] && !floating(t) {
-					f.refuse(l.node, "the loop may have no iteration, and then %s must not be touched", f.text(w.node))
-					continue
-				}
 			}
-			f.offer(l.node, 1, fmt.Sprintf("%s stays in a register while the loop over %s updates it", oneLine(f.text(w.node)), l.v.Name),
-				change{l.node.Start, l.node.End, f.statements(l.node, load+"\n"+in+f.replaced(l.node, cs)+"\n"+in+store)})
+			names, loads, stores = append(names, name), append(loads, load), append(stores, store)
 		}
+		if len(names) == 0 {
+			continue
+		}
+		what := "what " + strings.Join(names, ", ") + " stand for stays in registers"
+		if len(names) == 1 {
+			what = names[0] + " stays in a register"
+		}
+		sep := "\n" + in
+		f.offer(l.node, 1, fmt.Sprintf("%s while the loop over %s updates it", what, l.v.Name),
+			change{l.node.Start, l.node.End, f.statements(l.node, strings.Join(loads, sep)+sep+f.replaced(l.node, cs)+sep+strings.Join(stores, sep))})
 	}
 }
 
@@ -173,17 +181,37 @@ func (f *finder) runs(r *region, l *loop) bool {
 	return l.hi.add(l.lo, -1).atLeast(1, r.leasts([]*loop{l.outer}))
 }
 
-// assignedBefore reports whether the statement before a loop writes the element, so
-// that it is there.
+// assignedBefore reports whether a statement before a loop, in its block, writes
+// the element, and nothing between them changes which element that is or hands it
+// to others.
 func (f *finder) assignedBefore(l *loop, w access) bool {
 	p := f.parent[l.node]
-	if p == nil || p.Kind != syntax.Block {
+	if p == nil || p.Kind != syntax.Block || f.labels {
 		return false
 	}
-	for i, k := range p.Kids {
-		if k == l.node && i > 0 && p.Kids[i-1].Kind == syntax.Evaluate {
-			a := p.Kids[i-1].Kids[0].Bare()
-			return a.Kind == syntax.Assign && oneLine(f.text(a.Kids[0])) == oneLine(f.text(w.node))
+	for i := slices.Index(p.Kids, l.node) - 1; i >= 0; i-- {
+		k := p.Kids[i]
+		if k == nil || k.Kind != syntax.Evaluate && k.Kind != syntax.Declare {
+			return false
+		}
+		if k.Kind == syntax.Evaluate {
+			if a := k.Kids[0].Bare(); a.Kind == syntax.Assign && a.Kids[0].Bare().Kind == syntax.Index && oneLine(f.text(a.Kids[0])) == oneLine(f.text(w.node)) {
+				return true
+			}
+		}
+		e := f.effects(k)
+		if len(e.calls) > 0 {
+			return false
+		}
+		for _, n := range append([]*syntax.Node{w.node}, w.index...) {
+			bad := false
+			syntax.Walk(n, func(m *syntax.Node) bool {
+				bad = bad || m.Kind == syntax.Name && m.Var != nil && (len(e.writes[m.Var]) > 0 || e.declared[m.Var])
+				return !bad
+			})
+			if bad {
+				return false
+			}
 		}
 	}
 	return false

@@ -25,9 +25,10 @@ type view struct {
 	refused map[*syntax.Node]string
 	// distinct are pointer parameters that no caller passes overlapping: pairs.
 	distinct map[[2]*syntax.Variable]string
-	labels   bool                    // it has goto
-	steps    int                     // of the form that is made
-	texts    map[string]*syntax.Node // opaque atoms, by key
+	floor    map[*syntax.Variable]int64 // parameters for which all callers pass numbers, the least of them
+	labels   bool                       // it has goto
+	steps    int                        // of the form that is made
+	texts    map[string]*syntax.Node    // opaque atoms, by key
 	vars     map[string]*syntax.Variable
 	places   map[*syntax.Variable]*place // what pointers of the function lead to
 	owned    map[*syntax.Variable]bool   // see own
@@ -36,7 +37,7 @@ type view struct {
 func newView(u *unit, path string, f *syntax.File, fn *syntax.Function, opt Options) *view {
 	v := &view{unit: u, path: path, file: f, fn: fn, opt: opt, written: map[*syntax.Variable]int{}, taken: map[*syntax.Variable]bool{},
 		parent: map[*syntax.Node]*syntax.Node{}, loopOf: map[*syntax.Node]*loop{}, refused: map[*syntax.Node]string{},
-		distinct: map[[2]*syntax.Variable]string{}, texts: map[string]*syntax.Node{}, vars: map[string]*syntax.Variable{}, places: map[*syntax.Variable]*place{}, owned: map[*syntax.Variable]bool{}}
+		distinct: map[[2]*syntax.Variable]string{}, texts: map[string]*syntax.Node{}, vars: map[string]*syntax.Variable{}, places: map[*syntax.Variable]*place{}, owned: map[*syntax.Variable]bool{}, floor: map[*syntax.Variable]int64{}}
 	syntax.Walk(fn.Body, func(n *syntax.Node) bool {
 		for _, k := range n.Kids {
 			if k != nil {
