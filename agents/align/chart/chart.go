@@ -26,7 +26,7 @@ var (
 // Width and Height are the size of a saved plot of three backends.
 const (
 	Width  = 7.5 * vg.Inch
-	Height = 4 * vg.Inch
+	Height = 4.8 * vg.Inch
 )
 
 // scores are what is drawn, from above.
@@ -38,6 +38,14 @@ var scores = []struct {
 	{"evidence coverage", func(s align.Score) align.Part { return s.Coverage }, func(s align.Summary) align.Mean { return s.Coverage }},
 	{"location agreement", func(s align.Score) align.Part { return s.Location }, func(s align.Summary) align.Mean { return s.Location }},
 	{"directional consistency", func(s align.Score) align.Part { return s.Direction }, func(s align.Summary) align.Mean { return s.Direction }},
+	{"cites nothing made up", func(s align.Score) align.Part {
+		if s.Hallucinated > 0 {
+			return align.Part{All: 1}
+		}
+		return align.Part{Of: 1, All: 1}
+	}, func(s align.Summary) align.Mean {
+		return align.Mean{Value: 1 - float64(s.Hallucinating)/float64(s.Edits), N: s.Edits}
+	}},
 }
 
 // Plot draws for each score a row for each backend: a faint mark for each edit,
@@ -45,11 +53,15 @@ var scores = []struct {
 // score that no edit of a backend knows is said to be unknown. Beside the name
 // of a backend is how many ids it made up. At most six backends are drawn, the
 // first ones; it is an error when there is no score.
-func Plot(ss align.Scores) (*plot.Plot, error) {
+func Plot(ss align.Scores) (*plot.Plot, error) { return plotted(ss, ss.ByBackend(), "backends") }
+
+// Runs is Plot with a row for each run of each backend.
+func Runs(ss align.Scores) (*plot.Plot, error) { return plotted(ss, ss.ByRun(), "runs") }
+
+func plotted(ss align.Scores, by align.Summaries, what string) (*plot.Plot, error) {
 	if len(ss) == 0 {
 		return nil, errors.New("drawing how edits agree with their evidence: there are no scores; align.Of makes one of an edit")
 	}
-	by := ss.ByBackend()
 	hidden := len(by) - min(len(by), len(palette))
 	by = by[:len(by)-hidden]
 	p := plot.New()
@@ -59,7 +71,7 @@ func Plot(ss align.Scores) (*plot.Plot, error) {
 		p.Title.Text = "How an edit agrees with its evidence"
 	}
 	if hidden > 0 {
-		p.Title.Text += fmt.Sprintf(" (%d backends are not shown)", hidden)
+		p.Title.Text += fmt.Sprintf(" (%d %s are not shown)", hidden, what)
 	}
 	p.Title.TextStyle.Font.Size = vg.Points(11)
 	p.Title.TextStyle.Font.Variant = "Sans"
@@ -84,7 +96,7 @@ func Plot(ss align.Scores) (*plot.Plot, error) {
 		for b, s := range by {
 			r := row{y: top - float64(b), mean: score.mean(s), look: b}
 			for _, e := range ss {
-				if part := score.one(e); e.Backend == s.Backend && part.Known() {
+				if part := score.one(e); e.Backend == s.Backend && (s.Run == "" || e.Run == s.Run) && part.Known() {
 					r.edits = append(r.edits, 100*part.Value())
 				}
 			}
@@ -94,6 +106,9 @@ func Plot(ss align.Scores) (*plot.Plot, error) {
 	p.Add(d)
 	for b, s := range by {
 		name := s.Backend
+		if s.Run != "" {
+			name += ", " + s.Run
+		}
 		switch {
 		case s.Hallucinated == 1:
 			name += ", 1 id made up"

@@ -44,10 +44,14 @@ func TestScoresAreDrawnAsBefore(t *testing.T) {
 
 func TestWhatIsUnknownIsSaid(t *testing.T) {
 	svg := string(picture(t, scores(), "svg"))
-	for _, want := range []string{"How 25 edits agree", ">unknown<", "ollama/small-0.5b, 18 ids made up", "large, 1 id made up", ">rules<", ">n = 12<", ">n = 1<", "evidence coverage", "location agreement", "directional consistency", "mean (%)"} {
+	for _, want := range []string{"How 25 edits agree", ">unknown<", "ollama/small-0.5b, 18 ids made up", "large, 1 id made up", ">rules<", ">n = 12<", ">n = 1<", "evidence coverage", "location agreement", "directional consistency", "cites nothing made up", "mean (%)"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the drawing lacks %q", want)
 		}
+	}
+	// The direction of the small model is known of no edit.
+	if n := strings.Count(svg, ">n = 12<"); n != 7 {
+		t.Errorf("%d means are of 12 edits, want four scores of rules and three of the small model", n)
 	}
 	if n := strings.Count(svg, ">unknown<"); n != 1 {
 		t.Errorf("%d scores are unknown, want the direction of one backend", n)
@@ -67,5 +71,33 @@ func TestBackendsBeyondTheColoursAreCounted(t *testing.T) {
 	}
 	if svg := string(picture(t, ss, "svg")); !strings.Contains(svg, "(2 backends are not shown)") || strings.Contains(svg, "model 6") {
 		t.Error("the title does not say what is left out")
+	}
+}
+
+// Two runs of one backend, and one of another, are three rows of each score.
+func TestRunsAreDrawnApart(t *testing.T) {
+	ss := scores()
+	for i := range ss {
+		ss[i].Run = "matmul"
+		if i%4 == 0 {
+			ss[i].Run = "dot"
+		}
+	}
+	p, err := chart.Runs(ss)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := p.WriterTo(chart.Width, chart.Height, "svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err := w.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{">rules, dot<", ">rules, matmul<", ">ollama/small-0.5b, matmul, 18 ids made up<", ">large, dot, 1 id made up<"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the drawing lacks %q", want)
+		}
 	}
 }

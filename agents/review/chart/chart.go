@@ -8,7 +8,6 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"gonum.org/v1/plot"
@@ -47,6 +46,10 @@ const Rows = 14
 
 // Width is that of a saved plot; Height that of one with n rows.
 const Width = 7.5 * vg.Inch
+
+// roomForNumbers is the width of the numbers beside the rows, as a part of that
+// of the axis.
+const roomForNumbers = 1.05
 
 // Height is the height of a saved plot of n metrics.
 func Height(n int) vg.Length { return vg.Points(110 + 22*float64(min(n, Rows))) }
@@ -94,12 +97,12 @@ func Plot(moves []Move) (*plot.Plot, error) {
 		p.X.Label.Text += " (log scale)"
 		p.X.Scale = logScale{}
 		d.lo, d.hi = d.lo/1.6, d.hi*1.6
-		p.X.Min, p.X.Max = d.lo, d.hi*math.Pow(d.hi/d.lo, 0.75) // room for the numbers
+		p.X.Min, p.X.Max = d.lo, d.hi*math.Pow(d.hi/d.lo, roomForNumbers) // room for the numbers
 		p.X.Tick.Marker = logTicks{d.hi}
 	} else {
 		margin := 0.08 * max(d.hi-d.lo, 0.1)
 		d.lo, d.hi = d.lo-margin, d.hi+margin
-		p.X.Min, p.X.Max = d.lo, d.hi+0.75*(d.hi-d.lo)
+		p.X.Min, p.X.Max = d.lo, d.hi+roomForNumbers*(d.hi-d.lo)
 		p.X.Tick.Marker = upTo{d.hi}
 	}
 	var ticks plot.ConstantTicks
@@ -139,7 +142,7 @@ func (d dumbbells) Plot(c draw.Canvas, p *plot.Plot) {
 		c.DrawGlyph(g, at)
 		at.X += vg.Points(8)
 		c.FillText(text, at, name)
-		at.X += text.Width(name) + vg.Points(16)
+		at.X += 1.15*text.Width(name) + vg.Points(16) // browsers may have a wider type
 	}
 	legend(before, "before")
 	for _, n := range names {
@@ -172,7 +175,11 @@ func (d dumbbells) Plot(c draw.Canvas, p *plot.Plot) {
 
 // numbers are both values, and by what factor they differ.
 func numbers(m Move) string {
-	s := strings.TrimSpace(tabular.Quantity(m.Before, m.Unit)) + " to " + strings.TrimSpace(tabular.Quantity(m.After, m.Unit))
+	unit := m.Unit
+	if unit == "event" {
+		unit = "" // the metric's name says of what
+	}
+	s := tabular.Quantity(m.Before, unit) + " to " + tabular.Quantity(m.After, unit)
 	if m.Before != 0 {
 		s += fmt.Sprintf(" (x %.3g)", m.After/m.Before)
 	}
