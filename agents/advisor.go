@@ -26,8 +26,14 @@ type Case struct {
 	Report  *insight.Report // the evidence, of the program as Sources have it
 	Sources []edit.Source   // the current texts, with the lines that may be changed
 	Round   int             // from 1
-	// Tried are earlier proposals with what came of them, the latest first.
+	// Tried are earlier proposals with what came of them, the latest first. Done are
+	// the edits among them that need not be proposed again: they were tried on this
+	// very program, or failed on another. nil stands for all of Tried.
 	Tried []prompt.Example
+	Done  [][]edit.Edit
+	// Past is what the history holds of situations like this one, nil where it was
+	// not asked.
+	Past *Recollected
 	// Failure is a proposal of this round that did not build, to be repaired: one
 	// proposal is wanted in its place. Of is its name, Repair counts from 1.
 	Failure *prompt.Failure
@@ -49,6 +55,8 @@ type Proposal struct {
 	Problems []edit.Rejection `json:"problems,omitempty"` // parts of an answer that are no edits
 	Text     string           `json:"text,omitempty"`     // the answer
 	Notes    []string         `json:"notes,omitempty"`    // what a reader should know
+	// Transformation is the one of package rules that it is, "" where it is none.
+	Transformation string `json:"transformation,omitempty"`
 }
 
 // Advice is what an advisor says to a case.

@@ -33,7 +33,11 @@ type asking struct {
 func (a asking) Name() string { return a.model.Name() }
 
 func (a asking) Advise(ctx context.Context, c Case) (Advice, error) {
-	p, err := prompt.Build(prompt.Input{Target: c.Target, Report: c.Report, Sources: c.Sources, Failure: c.Failure, Examples: c.Tried}, a.opt.Prompt)
+	in := prompt.Input{Target: c.Target, Report: c.Report, Sources: c.Sources, Failure: c.Failure, Examples: c.Tried}
+	if c.Past != nil {
+		in.Elsewhere = c.Past.Examples
+	}
+	p, err := prompt.Build(in, a.opt.Prompt)
 	if err != nil {
 		return Advice{}, err
 	}

@@ -11,18 +11,52 @@ import (
 	"github.com/rooflab/rooflab/modeling/change"
 )
 
-// example is the candidate for the next prompt.
-func (c *Candidate) example() prompt.Example {
-	outcome := fmt.Sprintf("accepted: %.3g times as fast", c.Speedup())
-	if c.Rejected != nil {
-		outcome = fmt.Sprintf("rejected (%s): %s", c.Rejected.Reason, c.Rejected.Detail)
-	}
-	return prompt.Example{Title: fmt.Sprintf("round %d, %s", c.Round, c.Proposal.Name), Edits: c.Proposal.Edits, Outcome: outcome}
+// attempt is a candidate as the next prompts are told of it.
+type attempt struct {
+	example prompt.Example
+	base    string
+	// again says that nothing speaks against it on another program, or on the same
+	// one where open is true: it was not the best, or was not measured.
+	again, open bool
 }
 
-// candidate takes a proposal through all steps, up to the first that turns it
-// down.
-func (r *runner) candidate(ctx context.Context, c *Candidate, ask Case, supplied []string, original, base *Program) error {
+// attempt is the candidate for the next prompts.
+func (c *Candidate) attempt() attempt {
+	outcome := "accepted: " + c.gain()
+	a := attempt{base: c.Base, again: c.Rejected == nil}
+	if c.Rejected != nil {
+		outcome = fmt.Sprintf("rejected (%s): %s", c.Rejected.Reason, c.Rejected.Detail)
+		a.again = c.Rejected.Step == Choosing
+		a.open = c.Rejected.Reason == JudgedSlower || c.Rejected.Reason == OutOfBudget
+	}
+	a.example = prompt.Example{Title: fmt.Sprintf("round %d, %s", c.Round, c.Proposal.Name), Edits: c.Proposal.Edits, Outcome: outcome}
+	return a
+}
+
+// told are the attempts that an advisor on a program is told of, the latest first,
+// and the edits that it need not propose again.
+func (r *runner) told(base *node) (tried []prompt.Example, done [][]edit.Edit) {
+	line := map[string]bool{}
+	for n := base; n != nil; n = n.parent {
+		line[n.program.ID] = true
+	}
+	done = [][]edit.Edit{}
+	for _, a := range r.past {
+		e := a.example
+		if !line[a.base] {
+			e.Title += ", on another version of the program"
+		}
+		tried = append(tried, e)
+		if a.base == base.program.ID && !a.open || !a.again {
+			done = append(done, e.Edits)
+		}
+	}
+	return tried, done
+}
+
+// prepare takes a proposal through all steps before it is measured, up to the
+// first that turns it down.
+func (r *runner) prepare(ctx context.Context, c *Candidate, ask Case, supplied []string, original, base *Program) error {
 	for try := 1; ; try++ {
 		if err := r.make(ctx, c, ask.Sources, supplied, original, base); err != nil {
 			return err
@@ -62,9 +96,13 @@ func (r *runner) candidate(ctx context.Context, c *Candidate, ask Case, supplied
 		return err
 	}
 	c.Validation = &v
-	if c.Rejected = ofValidation(v); c.Rejected != nil {
-		return nil
-	}
+	c.Rejected = ofValidation(v)
+	return nil
+}
+
+// compare measures a candidate against its base, and profiles it where it is
+// shown to be better.
+func (r *runner) compare(ctx context.Context, c *Candidate, base *Program) error {
 	for _, size := range r.sizes() {
 		r.say(c.Round, c.Proposal.Name, "measuring %s", size)
 		m, err := r.measure(ctx, fmt.Sprintf("measure/%s/%s/%s", base.ID, c.Program.ID, size), base, c.Program, size)
@@ -72,14 +110,15 @@ func (r *runner) candidate(ctx context.Context, c *Candidate, ask Case, supplied
 			return err
 		}
 		c.Measurements = append(c.Measurements, m)
-		if m.Failed != "" || m.Verdict == change.Slower {
+		if m.Failed != "" || m.Verdict == change.Slower && r.res.Aim == LessTime {
 			break
 		}
 	}
-	if c.Rejected = ofMeasurement(c.Measurements); c.Rejected != nil {
+	if c.Rejected = r.res.Aim.unmet(c.Measurements); c.Rejected != nil {
 		return nil
 	}
 	r.say(c.Round, c.Proposal.Name, "%s; profiling it", c.Measurements[0])
+	var err error
 	c.After, err = r.evidence(ctx, c.Program)
 	return err
 }

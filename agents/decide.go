@@ -113,10 +113,10 @@ func (r *Result) accept(why string, name ...string) error {
 	}
 	confirmed := c == r.final() && r.Confirmed
 	switch {
-	case c.Program == nil || c.Validation == nil || !c.Validation.OK || ofMeasurement(c.Measurements) != nil:
+	case c.Program == nil || c.Validation == nil || !c.Validation.OK || r.Aim.unmet(c.Measurements) != nil:
 		return fmt.Errorf("%s was not shown to be right and faster: %v", r.Name(c), c.Rejected)
 	case c == r.final() && !confirmed:
-		return fmt.Errorf("there is no confirmed gain: %v", ofMeasurement(r.Measurements))
+		return fmt.Errorf("there is no confirmed gain: %v", r.Aim.unmet(r.Measurements))
 	}
 	files, err := r.replace(c.Program.Files)
 	if err != nil {
@@ -201,7 +201,7 @@ func (r *Result) lineage(c *Candidate) []*Candidate {
 func (r *Result) choices() []*Candidate {
 	var out []*Candidate
 	for _, c := range r.Candidates() {
-		if c.Program != nil && c.Validation != nil && c.Validation.OK && ofMeasurement(c.Measurements) == nil {
+		if c.Program != nil && c.Validation != nil && c.Validation.OK && r.Aim.unmet(c.Measurements) == nil {
 			out = append(out, c)
 		}
 	}

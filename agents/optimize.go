@@ -8,9 +8,12 @@ import (
 	"time"
 
 	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/history"
+	"github.com/rooflab/rooflab/agents/judge"
 	"github.com/rooflab/rooflab/agents/llm"
-	"github.com/rooflab/rooflab/agents/prompt"
+	"github.com/rooflab/rooflab/agents/measure"
 	"github.com/rooflab/rooflab/agents/rules"
+	"github.com/rooflab/rooflab/agents/search"
 	"github.com/rooflab/rooflab/agents/target"
 )
 
@@ -20,10 +23,27 @@ type Options struct {
 	// Dir is the folder of the run: journal, programs, profiles, report. "" is
 	// NAME.optimize in the current folder. A run that was ended goes on there.
 	Dir     string
-	Rounds  int // at most; 0 is the target's, or else DefaultRounds
+	Rounds  int // at most; 0 is the target's, or else DefaultRounds. A wide search has a turn for each of its programs in a round
 	Repairs int // of a candidate that does not build, at most; 0 is DefaultRepairs, below 0 none
 	Seed    uint64
 	Measure MeasureOptions
+	// Search says which programs of a round the next begins with; nil is the
+	// target's, or else search.Best. Prefer chooses from a Pareto front; "" is the
+	// target's, or else its metric.
+	Search search.Strategy
+	Prefer search.Preference
+	// Judge, where there is one, says which candidates are worth measuring: the
+	// Keep most promising of a turn, 0 is DefaultKeep. The others are turned down as
+	// JudgedSlower; what it cannot judge is measured.
+	Judge judge.Judge
+	Keep  int
+	// History, where there is one, remembers all candidates. Learn is how many
+	// similar attempts of other runs the advisor is told from it, 0 none; rules then
+	// put first what has gained most in situations like this one.
+	History *history.Store
+	Learn   int
+	// Sensors of energy; nil are those that are found.
+	Sensors *measure.Sensors
 	// Progress hears what is done. nil shows it: in a notebook as one display
 	// that is replaced, elsewhere as lines (see Watch).
 	Progress func(Event)
@@ -33,6 +53,7 @@ type Options struct {
 const (
 	DefaultRounds  = 3
 	DefaultRepairs = 3
+	DefaultKeep    = 3
 )
 
 // Event is a step that begins or has ended.
@@ -54,22 +75,28 @@ func (e Event) String() string {
 	return s
 }
 
-// Round is one turn of the loop.
+// Round is one turn of the loop: a program, advice on it, and what came of that.
 type Round struct {
-	N          int          `json:"round"`
+	N int `json:"round"` // in the order in which turns were made, from 1
+	// Depth counts the rounds of the search from 1: those of a beam or a front have a
+	// turn for each program.
+	Depth      int          `json:"depth"`
 	Base       string       `json:"base"` // the program that it began with
 	Hot        []HotKernel  `json:"hot"`
 	Evidence   *Evidence    `json:"evidence"`
 	Supplied   []string     `json:"supplied"` // ids that the advisor was shown
 	Usage      llm.Spent    `json:"usage"`
-	Notes      []string     `json:"notes,omitempty"` // of the advisor
+	Notes      []string     `json:"notes,omitempty"` // of the advisor, the history and the judge
 	Candidates []*Candidate `json:"candidates"`
-	Kept       string       `json:"kept,omitempty"` // the program that the next round begins with
+	// Kept is the first of the programs made here that the next round begins with.
+	Kept string       `json:"kept,omitempty"`
+	Past *Recollected `json:"past,omitempty"` // what the advisor was told of other runs
 }
 
 // Candidate is a proposal with all that came of it.
 type Candidate struct {
 	Round        int            `json:"round"`
+	Base         string         `json:"base"` // the program that it changes
 	Proposal     Proposal       `json:"proposal"`
 	Outcomes     []edit.Outcome `json:"outcomes"`
 	Repairs      []Repair       `json:"repairs,omitempty"` // tries before it that did not build
@@ -78,9 +105,11 @@ type Candidate struct {
 	Validation   *Validation    `json:"validation,omitempty"`
 	Measurements []Measurement  `json:"measurements,omitempty"` // against the round's base
 	After        *Evidence      `json:"after,omitempty"`        // of one that is faster
+	Predicted    *Predicted     `json:"predicted,omitempty"`    // before it was measured
 	Rejected     *Rejection     `json:"rejected,omitempty"`
 	Kept         bool           `json:"kept"`
 	sources      []edit.Source
+	features     map[string]float64 // static changes
 }
 
 // Repair is a try that did not build.
@@ -141,7 +170,7 @@ type runner struct {
 	journal *journal
 	res     *Result
 	tried   map[string]string // programs by id, with the candidate's name
-	past    []prompt.Example  // the latest first
+	past    []attempt         // the latest first
 }
 
 func open(ctx context.Context, t *target.Target, opt Options) (*runner, error) {
@@ -163,16 +192,25 @@ func open(ctx context.Context, t *target.Target, opt Options) (*runner, error) {
 	if opt.Repairs == 0 {
 		opt.Repairs = DefaultRepairs
 	}
+	if err := opt.searching(t); err != nil {
+		return nil, err
+	}
 	w, err := NewWorkbench(ctx, t, opt.Dir)
 	if err != nil {
 		return nil, err
+	}
+	if opt.Sensors != nil {
+		w.Sensors = *opt.Sensors
+	}
+	if _, front := opt.Search.(search.Pareto); front && len(w.Sensors.Meters) == 0 {
+		return nil, fmt.Errorf("optimizing %s: a Pareto search over time and energy needs a sensor of energy, and none can be read: %s; or search by time: --search best or beam:K", t.Name, w.Sensors.Note)
 	}
 	j, err := openJournal(w.Dir)
 	if err != nil {
 		return nil, err
 	}
 	r := &runner{Workbench: w, opt: opt, journal: j, tried: map[string]string{}}
-	r.res = &Result{Target: t.Name, Advisor: opt.Advisor.Name(), Dir: w.Dir, target: t}
+	r.res = &Result{Target: t.Name, Advisor: opt.Advisor.Name(), Dir: w.Dir, Search: opt.Search.String(), Prefer: opt.Prefer, Aim: aimOf(t, opt.Search), target: t}
 	if err := r.head(ctx); err != nil {
 		return nil, errors.Join(err, j.close())
 	}
@@ -186,10 +224,10 @@ func (r *runner) head(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	input := []any{rec.Target, rec.Sources, rec.Advisor, rec.Seed, r.opt.Repairs, r.opt.Measure}
+	input := []any{rec.Target, rec.Sources, rec.Advisor, rec.Seed, r.opt.Repairs, r.opt.Measure, r.opt.Search.String(), r.opt.Prefer, r.opt.Learn, r.judgeName(), r.opt.Keep}
 	rec, err = once(ctx, r.journal, "run", input, func(context.Context) (Record, error) { return rec, nil })
 	if err != nil {
-		return fmt.Errorf("%s holds a run of something else (other sources, target, backend or seed): take another folder: %w", r.Dir, err)
+		return fmt.Errorf("%s holds a run of something else (other sources, target, backend, search, judge or seed): take another folder: %w", r.Dir, err)
 	}
 	r.res.Record = rec
 	return nil
@@ -206,71 +244,6 @@ func (r *runner) came(round int, candidate, format string, args ...any) {
 	if r.opt.Progress != nil {
 		r.opt.Progress(Event{Round: round, Candidate: candidate, Text: fmt.Sprintf(format, args...), Done: true})
 	}
-}
-
-func (r *runner) run(ctx context.Context) (*Result, error) {
-	original, err := r.baseline(ctx)
-	if err != nil {
-		return nil, err
-	}
-	base, sources := original, r.Target.Sources()
-	var known *Evidence
-	for n := 1; ; n++ {
-		if n > r.opt.Rounds {
-			r.res.Stopped = fmt.Sprintf("all %d rounds were made", r.opt.Rounds)
-			break
-		}
-		if why := r.over(); why != "" {
-			r.res.Stopped = why
-			break
-		}
-		round := &Round{N: n, Base: base.ID, Evidence: known, Candidates: []*Candidate{}}
-		if round.Evidence == nil {
-			r.say(n, "", "gathering evidence on %s", base.ID)
-			if round.Evidence, err = r.evidence(ctx, base); err != nil {
-				return nil, err
-			}
-		}
-		r.res.Rounds = append(r.res.Rounds, round)
-		best, err := r.round(ctx, round, original, base, sources)
-		var spent *llm.BudgetError
-		if errors.As(err, &spent) {
-			r.res.Stopped = "the budget does not allow another call: " + spent.Error()
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(round.Candidates) == 0 {
-			r.res.Stopped = r.opt.Advisor.Name() + " proposes nothing more"
-			break
-		}
-		known = round.Evidence
-		if best != nil {
-			round.Kept, best.Kept = best.Program.ID, true
-			base, sources, known = best.Program, best.sources, best.After
-			r.came(n, best.Proposal.Name, "kept: %.3g times as fast", best.Speedup())
-			continue
-		}
-		if !fresh(round) {
-			r.res.Stopped = "all that was proposed had been tried before"
-			break
-		}
-	}
-	if err := r.finish(ctx, original, base); err != nil {
-		return nil, err
-	}
-	return r.res, nil
-}
-
-// fresh says that a round has tried something new.
-func fresh(round *Round) bool {
-	for _, c := range round.Candidates {
-		if c.Rejected == nil || c.Rejected.Reason != Repeated {
-			return true
-		}
-	}
-	return false
 }
 
 // baseline builds the original and makes sure that it is right and steady.
@@ -343,7 +316,7 @@ func (r *runner) advise(ctx context.Context, step string, c Case) (Advice, error
 	for _, s := range c.Sources {
 		texts = append(texts, s.Text)
 	}
-	input := []any{c.Round, c.Repair, c.Of, c.Report, c.Sources, texts, c.Tried}
+	input := []any{c.Round, c.Repair, c.Of, c.Report, c.Sources, texts, c.Tried, c.Past}
 	a, lost, err := paid(ctx, r.journal, step, input, func(ctx context.Context) (Advice, error) { return r.opt.Advisor.Advise(ctx, c) })
 	if lost {
 		r.res.Lost++
@@ -353,86 +326,6 @@ func (r *runner) advise(ctx context.Context, step string, c Case) (Advice, error
 	}
 	add(&r.res.Usage, a.Usage)
 	return a, nil
-}
-
-// round makes one turn and returns the candidate to go on with, nil for none.
-func (r *runner) round(ctx context.Context, round *Round, original, base *Program, sources []edit.Source) (*Candidate, error) {
-	var shown []edit.Source
-	round.Hot, shown = SelectHot(round.Evidence.Report, sources, 0)
-	c := Case{Target: r.Target, Report: round.Evidence.Report, Sources: shown, Round: round.N, Tried: r.past, Left: r.left()}
-	r.say(round.N, "", "asking %s", r.opt.Advisor.Name())
-	advice, err := r.advise(ctx, fmt.Sprintf("r%d/advice", round.N), c)
-	if err != nil {
-		return nil, err
-	}
-	round.Supplied, round.Usage, round.Notes = advice.Supplied, advice.Usage, advice.Notes
-	if round.Supplied == nil {
-		round.Supplied = []string{}
-	}
-	var best *Candidate
-	var past []prompt.Example
-	for _, p := range advice.Proposals {
-		cand := &Candidate{Round: round.N, Proposal: p, sources: sources}
-		round.Candidates = append(round.Candidates, cand)
-		if why := r.over(); why != "" {
-			cand.Rejected = &Rejection{Choosing, OutOfBudget, why}
-			continue
-		}
-		if err := r.candidate(ctx, cand, c, advice.Supplied, original, base); err != nil {
-			return nil, err
-		}
-		if cand.Rejected == nil && (best == nil || cand.Speedup() > best.Speedup()) {
-			best = cand
-		}
-		if cand.Rejected != nil {
-			r.came(round.N, p.Name, "turned down (%s): %s", cand.Rejected.Reason, cand.Rejected.Detail)
-		}
-	}
-	for _, cand := range round.Candidates {
-		if cand.Rejected == nil && cand != best {
-			cand.Rejected = &Rejection{Choosing, Outdone, fmt.Sprintf("it is %.3g times as fast, and %s %.3g times", cand.Speedup(), best.Proposal.Name, best.Speedup())}
-		}
-		past = append(past, cand.example())
-	}
-	r.past = append(past, r.past...)
-	return best, nil
-}
-
-// finish measures what was kept against the original again, on inputs and at
-// times that had no part in choosing it, and writes the report.
-func (r *runner) finish(ctx context.Context, original, last *Program) error {
-	res := r.res
-	res.Final = last
-	if last.ID != original.ID {
-		for _, size := range r.sizes() {
-			r.say(0, "", "measuring the result against the original %s", size)
-			m, err := r.measure(ctx, fmt.Sprintf("final/%s/%s", last.ID, size), original, last, size)
-			if err != nil {
-				return err
-			}
-			res.Measurements = append(res.Measurements, m)
-		}
-		for _, size := range r.Target.Inputs.Other {
-			r.say(0, "", "measuring the result against the original %s", size)
-			m, err := r.measure(ctx, fmt.Sprintf("final/%s/%s", last.ID, size), original, last, size)
-			if err != nil {
-				return err
-			}
-			res.Others = append(res.Others, m)
-		}
-		res.Confirmed = ofMeasurement(res.Measurements) == nil
-		for _, f := range last.Files {
-			for _, s := range r.Target.Sources() {
-				if s.Path == f.Path {
-					res.Patch += Diff(f.Path, s.Text, f.Text)
-				}
-			}
-		}
-	}
-	res.Spent = r.journal.spent.Seconds()
-	res.Resumed = r.journal.resumed
-	res.Scores = res.scores()
-	return res.save()
 }
 
 // seconds is a time as it is written.

@@ -7,25 +7,32 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rooflab/rooflab/agents/align"
 	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/history"
 	"github.com/rooflab/rooflab/agents/llm"
 	"github.com/rooflab/rooflab/agents/review"
+	"github.com/rooflab/rooflab/agents/search"
 	"github.com/rooflab/rooflab/agents/target"
-	"github.com/rooflab/rooflab/kernel/display"
 	"github.com/rooflab/rooflab/modeling/insight"
 	"github.com/rooflab/rooflab/modeling/tabular"
 )
 
 // Result is a run with all that was tried.
 type Result struct {
-	Target  string   `json:"target"`
-	Advisor string   `json:"advisor"`
-	Dir     string   `json:"dir"`
-	Record  Record   `json:"record"`
-	Rounds  []*Round `json:"rounds"`
-	Stopped string   `json:"stopped"`
+	Target  string `json:"target"`
+	Advisor string `json:"advisor"`
+	Dir     string `json:"dir"`
+	Record  Record `json:"record"`
+	// Search is the strategy, Aim what candidates were held against, Prefer what
+	// chose from a front.
+	Search  string            `json:"search"`
+	Aim     Aim               `json:"aim"`
+	Prefer  search.Preference `json:"prefer"`
+	Rounds  []*Round          `json:"rounds"`
+	Stopped string            `json:"stopped"`
 	// Final is the program that was kept, the original where nothing was.
 	// Measurements are of it against the original, on the sizes that are optimized
 	// for, and Others on the other sizes: on inputs of their own, after all choices.
@@ -42,9 +49,16 @@ type Result struct {
 	Spent   float64      `json:"spent_seconds"` // by all steps, in all processes
 	Resumed int          `json:"resumed_steps"` // that an earlier process had done
 	Scores  align.Scores `json:"scores"`
+	// Front is what a Pareto search found.
+	Front []FrontRow `json:"front,omitempty"`
+	// Judged is how predictions of speed-ups came true.
+	Judged history.Calibrations `json:"judged,omitempty"`
+	Notes  []string             `json:"notes,omitempty"` // of the run
 	// Decisions are what a person made of it, in their order.
 	Decisions []review.Decision `json:"decisions,omitempty"`
 	target    *target.Target
+	drawing   sync.Once
+	drawn     string // pictures
 }
 
 // Speedup is the confirmed gain over the original: the geometric mean over the
@@ -82,17 +96,22 @@ func (r *Result) scores() align.Scores {
 	out := align.Scores{}
 	n := 0
 	for _, round := range r.Rounds {
-		var supplied []insight.Item
-		for _, id := range round.Supplied {
-			if item, ok := round.Evidence.Report.Find(id); ok {
-				supplied = append(supplied, item)
-			}
-		}
+		supplied := r.supplied(round)
 		for _, c := range round.Candidates {
 			for _, o := range c.Outcomes {
 				n++
 				out = append(out, align.Of(c.case_(n, o, supplied, round, r.Advisor), align.Options{Near: 1}))
 			}
+		}
+	}
+	return out
+}
+
+// supplied are the items of evidence that the advisor was shown.
+func (r *Result) supplied(round *Round) (out []insight.Item) {
+	for _, id := range round.Supplied {
+		if item, ok := round.Evidence.Report.Find(id); ok {
+			out = append(out, item)
 		}
 	}
 	return out
@@ -146,10 +165,8 @@ func (r *Result) Table() tabular.Table {
 func (r *Result) Metrics() tabular.Table {
 	t := tabular.Table{Title: "Profile before and after", Columns: tabular.Columns("<metric", "before", "after", "after / before")}
 	var last *Evidence
-	for _, c := range r.Candidates() {
-		if c.Kept {
-			last = c.After
-		}
+	if c := r.final(); c != nil {
+		last = c.After
 	}
 	if last == nil {
 		return t
@@ -179,7 +196,10 @@ func (r *Result) Verdict() string {
 	case r.Final == nil || len(r.Final.Files) == 0:
 		return fmt.Sprintf("%s: nothing was kept: no candidate was right and shown to be faster", r.Target)
 	case !r.Confirmed:
-		return fmt.Sprintf("%s: what was kept was not confirmed when it was measured again: %v", r.Target, ofMeasurement(r.Measurements))
+		return fmt.Sprintf("%s: what was kept was not confirmed when it was measured again: %v", r.Target, r.Aim.unmet(r.Measurements))
+	}
+	if r.Aim != LessTime && r.Aim != "" {
+		return fmt.Sprintf("%s takes %.3g times the energy and is %.3g times as fast, with the same outputs: %s", r.Target, 1/meanEnergy(r.Measurements), r.Speedup(), r.Measurements[0])
 	}
 	return fmt.Sprintf("%s is %.3g times as fast, with the same outputs: %s", r.Target, r.Speedup(), r.Measurements[0])
 }
@@ -188,6 +208,12 @@ func (r *Result) Verdict() string {
 func (r *Result) String() string {
 	parts := []string{r.Verdict() + "\n" + r.remarks()}
 	parts = append(parts, r.Table().String())
+	if t := r.FrontTable(); len(t.Rows) > 0 {
+		parts = append(parts, t.String())
+	}
+	if len(r.Judged) > 0 {
+		parts = append(parts, r.Judged.String())
+	}
 	var details []string
 	for _, c := range r.Candidates() {
 		if c.Rejected != nil {
@@ -196,6 +222,9 @@ func (r *Result) String() string {
 	}
 	if len(details) > 0 {
 		parts = append(parts, "Why candidates were turned down\n"+strings.Join(details, "\n"))
+	}
+	if len(r.Decisions) > 0 {
+		parts = append(parts, r.Review().String())
 	}
 	if notes := r.notes(); len(notes) > 0 {
 		parts = append(parts, "Notes\n"+strings.Join(notes, "\n"))
@@ -227,6 +256,9 @@ func (r *Result) notes() []string {
 			out = append(out, text)
 		}
 	}
+	for _, n := range r.Notes {
+		note(n)
+	}
 	for _, round := range r.Rounds {
 		for _, n := range round.Evidence.Report.Notes {
 			note(n)
@@ -256,15 +288,10 @@ func (r *Result) remarks() string {
 		s += fmt.Sprintf("\n%d calls had begun when a process ended: what they cost is not known", r.Lost)
 	}
 	if r.Resumed > 1 {
-		s += fmt.Sprintf("\n%d steps were done by an earlier process", r.Resumed)
+		s += fmt.Sprintf("\n%d steps were done by an earlier call", r.Resumed)
 	}
 	if len(r.Rounds) > 0 {
 		s += "\nevidence: " + r.Rounds[0].Evidence.How
 	}
 	return s
-}
-
-// Display shows the report.
-func (r *Result) Display() display.Bundle {
-	return display.Bundle{Data: map[string]any{"text/plain": r.String(), "text/html": r.HTML()}, Metadata: map[string]any{}}
 }

@@ -1,8 +1,10 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 
@@ -55,6 +57,8 @@ func (a ruled) Advise(_ context.Context, c Case) (Advice, error) {
 	for _, r := range advice.Refusals {
 		out.Notes = append(out.Notes, r.String())
 	}
+	advice.Proposals = advice.Together()
+	out.Notes = append(out.Notes, byExperience(advice.Proposals, c.Past)...)
 	for _, p := range advice.Proposals {
 		if len(out.Proposals) == a.n {
 			break
@@ -66,15 +70,40 @@ func (a ruled) Advise(_ context.Context, c Case) (Advice, error) {
 		for slices.ContainsFunc(out.Proposals, func(q Proposal) bool { return q.Name == name }) {
 			name += "'"
 		}
-		out.Proposals = append(out.Proposals, Proposal{Name: name, Edits: []edit.Edit{p.Edit}, Notes: p.Assumes})
+		out.Proposals = append(out.Proposals, Proposal{Name: name, Edits: []edit.Edit{p.Edit}, Notes: p.Assumes, Transformation: p.Transformation})
 	}
 	return out, nil
 }
 
-// tried says that an edit was a candidate before.
+// byExperience puts first what is to be expected to gain most by the rules of
+// thumb and by what was gained before, and says so.
+func byExperience(ps []rules.Proposal, past *Recollected) (notes []string) {
+	if past == nil || len(past.Gains) == 0 {
+		return nil
+	}
+	expected := func(p rules.Proposal) float64 { return past.Gains[p.Transformation].Posterior(p.Gain) }
+	slices.SortStableFunc(ps, func(a, b rules.Proposal) int { return cmp.Compare(expected(b), expected(a)) })
+	said := map[string]bool{}
+	for _, p := range ps {
+		if g, ok := past.Gains[p.Transformation]; ok && !said[p.Transformation] {
+			said[p.Transformation] = true
+			notes = append(notes, fmt.Sprintf("history: %s was %.3g times as fast in %d attempts, weighed by how alike they are (%.3g in all); with the rule of thumb %.3g times are expected",
+				p.Transformation, math.Exp(g.Log), g.N, g.Weight, math.Exp(expected(p))))
+		}
+	}
+	return notes
+}
+
+// tried says that an edit need not be proposed again.
 func tried(c Case, e edit.Edit) bool {
-	for _, t := range c.Tried {
-		for _, was := range t.Edits {
+	done := c.Done
+	if done == nil {
+		for _, t := range c.Tried {
+			done = append(done, t.Edits)
+		}
+	}
+	for _, edits := range done {
+		for _, was := range edits {
 			if reflect.DeepEqual(was.Hunks, e.Hunks) {
 				return true
 			}

@@ -8,7 +8,7 @@
 // rules, all editable lines, the failure to repair, and the first item of
 // evidence. The rest comes as it fits, in this order: more evidence for
 // Options.EvidenceShare of the room, lines around the editable ones and the
-// other files, earlier attempts and examples, and evidence again.
+// other files, earlier attempts, those at other programs, and evidence again.
 //
 // Sources, profiles, logs and earlier answers are data of others and may hold
 // text that speaks to the model. Each stands between marks with a key made from
@@ -70,7 +70,10 @@ type Input struct {
 	Report   *insight.Report
 	Sources  []edit.Source // such as Target.Sources
 	Failure  *Failure      // nil: a first answer
-	Examples []Example     // the most useful first
+	Examples []Example     // of this target, the most useful first
+	// Elsewhere are attempts at other programs, the most useful first. Their code is
+	// not that of the target.
+	Elsewhere []Example
 }
 
 // Prompt is a question to a model.
@@ -161,6 +164,7 @@ type plan struct {
 	context  int   // of steps(): how much of the sources
 	log      int   // bytes of the failure's log
 	examples []int // by their place in the input
+	past     []int // the same of those elsewhere
 }
 
 // logBytes are tried for a failure's log, the first one must fit.
@@ -202,6 +206,12 @@ func (b *builder) build() (*Prompt, error) {
 	for i := range b.in.Examples {
 		next := now
 		if next.examples = append(slices.Clone(now.examples), i); fits(next) {
+			now = next
+		}
+	}
+	for i := range b.in.Elsewhere {
+		next := now
+		if next.past = append(slices.Clone(now.past), i); fits(next) {
 			now = next
 		}
 	}
@@ -275,9 +285,15 @@ func (b *builder) write(p plan) (string, error) {
 		w.WriteString("\n(left out for room: " + left + ")\n")
 	}
 	if len(p.examples) > 0 {
-		w.WriteString("\nWhat was tried before, here or on code like it:\n")
+		w.WriteString("\nWhat was tried before:\n")
 		for _, i := range p.examples {
 			w.WriteString(b.in.Examples[i].text())
+		}
+	}
+	if len(p.past) > 0 {
+		w.WriteString("\nWhat was tried on other programs with evidence like this. Their code is not in this task:\n")
+		for _, i := range p.past {
+			w.WriteString(b.in.Elsewhere[i].text())
 		}
 	}
 	if left := b.leftExamples(p); left != "" {

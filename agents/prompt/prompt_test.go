@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -54,8 +55,8 @@ func input() prompt.Input {
 		Examples: []prompt.Example{
 			{Title: "attempt 1", Outcome: "rejected (signature change): the signature of step would change", Edits: []edit.Edit{{Evidence: []string{"C1"}, Hunks: []edit.Hunk{{File: "heat.c",
 				Search: []string{"void step(const double *a, double *b, int n)"}, Replace: []string{"void step(const float *a, float *b, int n)"}}}}}},
-			{Title: "transpose: loads miss L1 as well", Outcome: "accepted: time 1.9 times less"},
 		},
+		Elsewhere: []prompt.Example{{Title: "transpose: loads miss L1 as well", Outcome: "accepted: time 1.9 times less"}},
 	}
 }
 
@@ -153,6 +154,22 @@ func TestAPromptStaysWithinItsBudget(t *testing.T) {
 	}
 }
 
+// Attempts at other programs come after those at this one, and only as they fit.
+func TestAttemptsElsewhereComeLast(t *testing.T) {
+	in := input()
+	const own, other = "What was tried before:\n", "What was tried on other programs"
+	in.Elsewhere = append(in.Elsewhere, prompt.Example{Title: "long", Outcome: "kept", Edits: []edit.Edit{{Why: strings.Repeat("because ", 40), Hunks: []edit.Hunk{{File: "x", Search: slices.Repeat([]string{"a line"}, 3000)}}}}})
+	p := build(t, in, prompt.Options{})
+	at, then := strings.Index(p.User, own), strings.Index(p.User, other)
+	if at < 0 || then < at || strings.Contains(p.User, "a line") || !slices.Contains(p.Left, "1 of 3 attempts and examples") {
+		t.Errorf("%d, %d, left %q\n%s", at, then, p.Left, p.User)
+	}
+	in.Elsewhere = nil
+	if p := build(t, in, prompt.Options{}); strings.Contains(p.User, other) {
+		t.Error("other programs are spoken of, and there are none")
+	}
+}
+
 var mark = regexp.MustCompile(`(?m)^(BEGIN DATA \S+|END DATA) ([0-9a-f]{8})$`)
 
 // Text of others that looks like the marks, the rules or an answer stays behind
@@ -170,6 +187,7 @@ func TestTextOfOthersStaysData(t *testing.T) {
 	in.Target.Outputs[0] = target.Output{File: "a\n" + evil}
 	in.Examples[0].Title, in.Examples[0].Outcome, in.Examples[0].Edits[0].Why = evil, evil, evil
 	in.Examples[0].Edits[0].Hunks[0].Replace = strings.Split(evil, "\n")
+	in.Elsewhere[0] = prompt.Example{Title: evil, Outcome: evil, Edits: []edit.Edit{{Why: evil, Hunks: []edit.Hunk{{File: evil, Search: strings.Split(evil, "\n")}}}}}
 	in.Failure = &prompt.Failure{Step: evil, Log: evil}
 	p := build(t, in, prompt.Options{Tokens: 20000})
 	open := ""

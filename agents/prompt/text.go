@@ -169,11 +169,12 @@ func (f *Failure) text(most int) string {
 
 // leftExamples says which examples a plan has no room for.
 func (b *builder) leftExamples(p plan) string {
-	n := len(b.in.Examples) - len(p.examples)
+	all := len(b.in.Examples) + len(b.in.Elsewhere)
+	n := all - len(p.examples) - len(p.past)
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d attempts and examples", n, len(b.in.Examples))
+	return fmt.Sprintf("%d of %d attempts and examples", n, all)
 }
 
 // split is a text by lines without their ends.
