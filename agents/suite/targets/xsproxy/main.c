@@ -1,6 +1,7 @@
 // xsproxy --make N SEED FILE writes tables of cross sections, materials and N
-// particles; xsproxy IN OUT writes what detectors count after BATCHES batches, and
-// the macroscopic cross sections of the last. A file is N as int32, and then, each
+// particles; xsproxy IN OUT BUCKETS writes what detectors count after BATCHES batches
+// and the macroscopic cross sections of the last to OUT, and in which buckets the
+// particles were then, as int32, to BUCKETS. A file is N as int32, and then, each
 // in turn: grids and tables of the nuclides as doubles, first nuclides of the
 // materials and nuclides as int32, their densities, energies of the particles,
 // responses of the detectors as doubles, materials of the particles as int32.
@@ -110,8 +111,8 @@ int main(int argc, char **argv)
 {
     if (argc == 5 && !strcmp(argv[1], "--make"))
         return make(atoi(argv[2]), strtoull(argv[3], 0, 10), argv[4]);
-    if (argc != 3) {
-        fprintf(stderr, "usage: xsproxy --make N SEED FILE | xsproxy IN OUT\n");
+    if (argc != 4) {
+        fprintf(stderr, "usage: xsproxy --make N SEED FILE | xsproxy IN OUT BUCKETS\n");
         return 2;
     }
     FILE *f = fopen(argv[1], "rb");
@@ -151,5 +152,8 @@ int main(int argc, char **argv)
     FILE *out = fopen(argv[2], "wb");
     if (!out || !put(out, total, sizeof total, 1) || !put(out, macro, sizeof *macro, n * CHANNELS) || fclose(out))
         return fail(argv[2]);
+    out = fopen(argv[3], "wb");
+    if (!out || !put(out, in, sizeof *in, n) || fclose(out))
+        return fail(argv[3]);
     return 0;
 }
