@@ -70,10 +70,18 @@ func Append(dir string, d Decision) (err error) {
 		return fmt.Errorf("recording a decision of %s: %w", d.Candidate, err)
 	}
 	// What has no end was cut when a process was ended.
-	if _, err := f.WriteAt(append(line, '\n'), int64(bytes.LastIndexByte(data, '\n')+1)); err != nil {
+	end := int64(bytes.LastIndexByte(data, '\n') + 1)
+	err = f.Truncate(end)
+	if err == nil {
+		_, err = f.WriteAt(append(line, '\n'), end)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
 		return fmt.Errorf("recording a decision of %s: %w", d.Candidate, err)
 	}
-	return f.Sync()
+	return nil
 }
 
 // Read reads the decisions of a run's folder in their order, none where there is

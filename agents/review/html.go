@@ -53,8 +53,7 @@ func HTML(b *strings.Builder, hunks []Hunk) {
 }
 
 func (h *Hunk) html(b *strings.Builder) {
-	e := display.Escape
-	where := e(cut(h.File, maxText))
+	where := line(h.File)
 	if h.Old.Start > 0 {
 		where += fmt.Sprintf(", lines %s before, %s after", h.Old, h.New)
 	} else {
@@ -78,7 +77,7 @@ func (h *Hunk) html(b *strings.Builder) {
 			fmt.Fprintf(b, `<span class="no">%s</span><span class="no">%s</span>`, number(l.Old), number(l.New))
 		}
 		end, _, _ := strings.Cut(tag, " ")
-		fmt.Fprintf(b, `%s %s</%s>`, sign, e(cut(l.Text, maxText)), end)
+		fmt.Fprintf(b, `%s %s</%s>`, sign, line(l.Text), end)
 	}
 	b.WriteString(`</pre></div><div class="notes">`)
 	for _, n := range h.Edits {
@@ -95,12 +94,11 @@ func number(n int) string {
 }
 
 func (n Note) html(b *strings.Builder) {
-	e := display.Escape
 	if n.Why != "" && !n.Above {
-		b.WriteString(`<div>` + e(cut(n.Why, maxShown)) + `</div>`)
+		b.WriteString(`<div>` + text(n.Why) + `</div>`)
 	}
 	if n.Rejected != nil {
-		b.WriteString(`<div class="fate">✗ ` + e(cut(n.Rejected.Error(), maxShown)) + `</div>`)
+		b.WriteString(`<div class="fate">✗ ` + text(n.Rejected.Error()) + `</div>`)
 	}
 	var above []string
 	for _, c := range n.Cites {
@@ -111,7 +109,7 @@ func (n Note) html(b *strings.Builder) {
 		c.html(b)
 	}
 	if len(above) > 0 {
-		b.WriteString(`<div class="more">cites ` + e(strings.Join(above, ", ")) + `, as above</div>`)
+		b.WriteString(`<div class="more">cites ` + text(strings.Join(above, ", ")) + `, as above</div>`)
 	}
 	if n.Above {
 		return
@@ -120,7 +118,7 @@ func (n Note) html(b *strings.Builder) {
 		b.WriteString(`<div class="more">cites no evidence</div>`)
 	}
 	for _, p := range n.Predicts {
-		b.WriteString(`<div class="fate">` + e(p.String()) + `</div>`)
+		b.WriteString(`<div class="fate">` + text(p.String()) + `</div>`)
 	}
 	if len(n.Predicts) == 0 {
 		b.WriteString(`<div class="more">predicts nothing</div>`)
@@ -128,7 +126,6 @@ func (n Note) html(b *strings.Builder) {
 }
 
 func (c Cite) html(b *strings.Builder) {
-	e := display.Escape
 	class := ""
 	switch {
 	case c.Item == nil || !c.Supplied:
@@ -136,7 +133,7 @@ func (c Cite) html(b *strings.Builder) {
 	case c.Here:
 		class = " here"
 	}
-	fmt.Fprintf(b, `<div class="item%s"><span class="id">%s</span>`, class, e(cut(c.ID, maxText)))
+	fmt.Fprintf(b, `<div class="item%s"><span class="id">%s</span>`, class, line(c.ID))
 	switch {
 	case c.Item == nil:
 		b.WriteString(`made up: the evidence has no item of this id</div>`)
@@ -145,18 +142,18 @@ func (c Cite) html(b *strings.Builder) {
 		b.WriteString(`not among what was shown to whoever proposed it: `)
 	}
 	i := c.Item
-	b.WriteString(e(i.Statement))
-	b.WriteString(`<div class="more">` + e(i.Metric) + ` = ` + e(tabular.Quantity(i.Value, i.Unit)))
+	b.WriteString(text(i.Statement))
+	b.WriteString(`<div class="more">` + text(i.Metric) + ` = ` + text(tabular.Quantity(i.Value, i.Unit)))
 	if i.Location != nil {
 		if at := i.Location.String(); at != "" {
-			b.WriteString(`, at ` + e(at))
+			b.WriteString(`, at ` + text(at))
 			if c.Here {
 				b.WriteString(` (these lines)`)
 			}
 		}
 	}
 	if i.Estimate != "" {
-		b.WriteString(`; an estimate: ` + e(i.Estimate))
+		b.WriteString(`; an estimate: ` + text(i.Estimate))
 	}
 	b.WriteString(`</div></div>`)
 }
@@ -180,20 +177,24 @@ func (p Prediction) String() string {
 }
 
 // Answer writes the text of an answer, to be opened.
-func Answer(b *strings.Builder, text string) {
-	if text == "" {
+func Answer(b *strings.Builder, answer string) {
+	if answer == "" {
 		return
 	}
 	fmt.Fprintf(b, `<details><summary>The answer, as it was given</summary><div class="code" tabindex="0" role="region" aria-label="The answer"><pre class="answer">%s</pre></div></details>`,
-		display.Escape(cut(text, maxShown)))
+		text(answer))
 }
 
 // Problems writes the parts of an answer that were meant as edits and are none.
 func Problems(b *strings.Builder, ps []edit.Rejection) {
 	for _, p := range ps {
-		b.WriteString(`<div class="fate">✗ ` + display.Escape(cut(p.Error(), maxShown)) + `</div>`)
+		b.WriteString(`<div class="fate">✗ ` + text(p.Error()) + `</div>`)
 	}
 }
+
+// text is a text as a page has it, within bounds; line is a short one.
+func text(s string) string { return display.Escape(cut(s, maxShown)) }
+func line(s string) string { return display.Escape(cut(s, maxText)) }
 
 // cut shortens a text to so many characters and says so; what is no UTF-8 is
 // replaced.
