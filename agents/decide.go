@@ -114,7 +114,11 @@ func (r *Result) accept(why string, name ...string) error {
 	confirmed := c == r.final() && r.Confirmed
 	switch {
 	case c.Program == nil || c.Validation == nil || !c.Validation.OK || r.Aim.unmet(c.Measurements) != nil:
-		return fmt.Errorf("%s was not shown to be right and faster: %v", r.Name(c), c.Rejected)
+		why := "it was not profiled to its end"
+		if c.Rejected != nil {
+			why = c.Rejected.String()
+		}
+		return fmt.Errorf("%s was not shown to be right and faster: %s", r.Name(c), why)
 	case c == r.final() && !confirmed:
 		return fmt.Errorf("there is no confirmed gain: %v", r.Aim.unmet(r.Measurements))
 	}
@@ -192,7 +196,7 @@ func (r *Result) lineage(c *Candidate) []*Candidate {
 	var out []*Candidate
 	for c != nil && !slices.Contains(out, c) {
 		out = append([]*Candidate{c}, out...)
-		c = r.byProgram(r.Rounds[c.Round-1].Base)
+		c = r.byProgram(c.Base)
 	}
 	return out
 }

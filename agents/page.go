@@ -51,6 +51,7 @@ func (r *Result) HTML() string {
 	if len(r.Measurements)+len(r.Others) > 0 {
 		section(r.sizesTable())
 	}
+	section(r.FrontTable())
 	if len(r.choices()) > 0 {
 		section(r.Review().Table())
 	}
@@ -62,6 +63,7 @@ func (r *Result) HTML() string {
 		r.candidateHTML(&b, c)
 	}
 	r.scoresHTML(&b)
+	section(r.Judged.Table())
 	fold := func(t tabular.Table) {
 		if len(t.Rows) > 0 {
 			title := t.Title
@@ -71,6 +73,7 @@ func (r *Result) HTML() string {
 	}
 	fold(r.Metrics())
 	fold(r.Table())
+	fold(r.recalled())
 	if notes := r.notes(); len(notes) > 0 {
 		b.WriteString(`<details><summary>Notes</summary><ul>`)
 		for _, n := range notes {
@@ -118,6 +121,9 @@ func (r *Result) candidateHTML(b *strings.Builder, c *Candidate) {
 	}
 	for _, m := range c.Measurements {
 		b.WriteString(`<div class="more">` + e(m.String()) + `</div>`)
+	}
+	if p := c.Predicted; p.known() {
+		fmt.Fprintf(b, `<div class="more">before it was measured, %s took it to be %.3g times as fast (%.3g to %.3g)</div>`, e(p.Judge), float64(p.Speedup), float64(p.Low), float64(p.High))
 	}
 	for _, n := range c.Proposal.Notes {
 		b.WriteString(`<div class="more">` + e(n) + `</div>`)
@@ -201,6 +207,20 @@ func ScoresOf(results ...*Result) align.Scores {
 		}
 	}
 	return out
+}
+
+// recalled are the attempts of other runs that the adviser was told of.
+func (r *Result) recalled() tabular.Table {
+	t := tabular.Table{Title: "What was told of other runs", Columns: tabular.Columns("round", "<attempt", "<what came of it")}
+	for _, round := range r.Rounds {
+		if round.Past == nil {
+			continue
+		}
+		for _, x := range round.Past.Examples {
+			t.Add(fmt.Sprint(round.N), x.Title, x.Outcome)
+		}
+	}
+	return t
 }
 
 // sizesTable is a row for each size that the result was measured on.
