@@ -24,6 +24,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/nsys"           // Nsight Systems: SQLite export, nsys stats
 	_ "github.com/rooflab/rooflab/collectors/nvidia"         // live: Nsight Compute and Nsight Systems
 	_ "github.com/rooflab/rooflab/collectors/nvml"           // live: sensors of NVIDIA GPUs
+	_ "github.com/rooflab/rooflab/collectors/ocllaunch"      // launches of OpenCL programs, by a layer
 	_ "github.com/rooflab/rooflab/collectors/opencl"         // live: OpenCL kernels
 	_ "github.com/rooflab/rooflab/collectors/papi"           // PAPI high-level interface
 	_ "github.com/rooflab/rooflab/collectors/perf"           // live: Linux perf
