@@ -50,6 +50,15 @@ func Path() (string, error) {
 // Store is a file of the history. Any number of processes may use it at once.
 type Store struct{ Path string }
 
+// User is the user's history, nil where the variable says off.
+func User() (*Store, error) {
+	path, err := Path()
+	if err != nil || path == "" {
+		return nil, err
+	}
+	return &Store{path}, nil
+}
+
 // Log is what a file holds, in its order.
 type Log struct {
 	Attempts []Attempt
