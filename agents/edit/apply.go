@@ -115,6 +115,11 @@ type file struct {
 	Source
 	lines lines
 	taken []owned
+	// What is known of Text, nil where nobody has asked yet.
+	functions  []Function
+	readAs     []string
+	meaning    []string
+	directives map[string][]string
 }
 
 // owned is a replacement with the edit that wants it.
@@ -167,6 +172,9 @@ func (a *applier) take(index int, e Edit) *Rejection {
 			if strings.ContainsFunc(l, Unseen) && !slices.Contains(h.Search, l) {
 				return &Rejection{Reason: Binary, File: h.File, Line: h.Line, Detail: fmt.Sprintf("the line %q has characters that cannot be seen: leave them out", clip(l))}
 			}
+			if other := otherSpelling(l); other != "" && !slices.Contains(h.Search, l) {
+				return &Rejection{Reason: Binary, File: h.File, Line: h.Line, Detail: fmt.Sprintf("the line %q has %s, which stands for another character: write that one", clip(l), other)}
+			}
 		}
 	}
 	limit := a.rules.MaxBytes
@@ -186,7 +194,12 @@ func (a *applier) take(index int, e Edit) *Rejection {
 			if r := f.check(ws, e.Line); r != nil {
 				return r
 			}
-			means = means || !slices.Equal(meant(f.Text), meant(f.text(ws)))
+			after := f.text(ws)
+			if name, in, at := a.redefined(f, after); name != "" {
+				return &Rejection{Reason: Outside, File: f.Path, Line: e.Line,
+					Detail: fmt.Sprintf("the macro %s would change line %d of %s, which is not editable: take another name", name, at, in.Path)}
+			}
+			means = means || !slices.Equal(f.meant(), meant(after))
 		}
 	}
 	switch unknown := a.unknown(e); {

@@ -30,15 +30,18 @@ func (f *file) check(wanted []owned, line int) *Rejection {
 		all = append(all, w)
 	}
 	slices.SortFunc(all, func(x, y owned) int { return x.from - y.from })
-	before, after := f.Text, f.text(all)
+	after := f.text(all)
 	if strings.TrimSpace(after) == "" {
 		return fault(EmptiedFile, line, "nothing would be left of the file: replace only what changes")
 	}
-	if why := signatureFault(before, after); why != "" {
+	if why := signatureFault(f.defined(), after); why != "" {
 		return fault(SignatureChange, line, "%s", why)
 	}
 	if at := f.leaks(all, after); at > 0 {
-		return fault(Outside, line, "line %d, which is not editable, would mean something else: close comments, strings and #if where they were opened", at)
+		return fault(Outside, line, "line %d, which is not editable, would mean something else: close comments, strings, brackets and #if where they were opened, and keep lines within their function", at)
+	}
+	if directive := f.newDirective(after, "line"); directive != "" {
+		return fault(Outside, line, "it has #%s, by which lines get the names of others: leave it out", directive)
 	}
 	return nil
 }
@@ -88,76 +91,6 @@ func meant(text string) []string {
 		if p.Kind != tokenize.Space && p.Kind != tokenize.Comment {
 			out = append(out, text[p.Start:p.End])
 		}
-	}
-	return out
-}
-
-// leaks is the first line, from 1, that is not editable and is read differently
-// in the new text: as a comment, a string or part of another #if; 0 where there
-// is none.
-func (f *file) leaks(rs []owned, after string) int {
-	old, now := readLines(f.Text), readLines(after)
-	i, j := 0, 0
-	for _, r := range append(slices.Clone(rs), owned{replacement: replacement{from: len(f.lines.text), to: len(f.lines.text)}}) {
-		for ; i < r.from; i, j = i+1, j+1 {
-			locked := !f.allowed(replacement{from: i, to: i + 1})
-			if locked && (i >= len(old) || j >= len(now) || old[i] != now[j]) {
-				return i + 1
-			}
-		}
-		i, j = r.to, j+len(r.lines)
-	}
-	return 0
-}
-
-// readLines says of each line how it is read: the kinds and the text of what
-// begins in it, and how many #if are open.
-func readLines(text string) []string {
-	pieces, err := tokenize.Scan(tokenize.C, text)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	var b strings.Builder
-	open := 0
-	begin := func(kind tokenize.Kind) { fmt.Fprintf(&b, "%d/%d", open, kind) }
-	directive := false
-	for _, p := range pieces {
-		kind := p.Kind
-		if p.Kind == tokenize.Newline {
-			directive = false
-		}
-		rest := text[p.Start:p.End]
-		for {
-			line, more, found := strings.Cut(rest, "\n")
-			if t := strings.TrimSpace(line); t != "" {
-				if b.Len() == 0 {
-					begin(kind)
-				}
-				fmt.Fprintf(&b, " %d:%s", kind, t)
-				if directive && p.Kind == tokenize.Word {
-					switch t {
-					case "if", "ifdef", "ifndef":
-						open++
-					case "endif":
-						open--
-					}
-					directive = false
-				}
-			}
-			if p.Kind == tokenize.Directive {
-				directive = true
-			}
-			if !found {
-				break
-			}
-			out = append(out, b.String())
-			b.Reset()
-			rest = more
-		}
-	}
-	if b.Len() > 0 {
-		out = append(out, b.String())
 	}
 	return out
 }

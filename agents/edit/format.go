@@ -20,11 +20,7 @@ func Format(edits []Edit) string {
 		}
 		b.WriteString("evidence: " + ids + "\n")
 		if len(e.Predictions) > 0 {
-			var ps []string
-			for _, p := range e.Predictions {
-				ps = append(ps, p.Metric+" "+string(p.Direction))
-			}
-			b.WriteString("predict: " + strings.Join(ps, ", ") + "\n")
+			b.WriteString("predict: " + predictLine(e.Predictions) + "\n")
 		}
 		if e.Why != "" {
 			b.WriteString("why: " + e.Why + "\n")
@@ -38,6 +34,15 @@ func Format(edits []Edit) string {
 		}
 	}
 	return b.String()
+}
+
+// predictLine is what follows the word predict.
+func predictLine(list []Prediction) string {
+	var out []string
+	for _, p := range list {
+		out = append(out, p.Metric+" "+string(p.Direction))
+	}
+	return strings.Join(out, ", ")
 }
 
 func (h *Hunk) block(b *strings.Builder) {

@@ -18,9 +18,17 @@ var directions = map[string]Direction{
 	"down": Down, "decrease": Down, "decreases": Down, "lower": Down, "fall": Down, "falls": Down, "less": Down, "↓": Down,
 }
 
+// mostHeader is how many bytes the ids, the predictions and the reason of an edit
+// take at most; what is more is not read.
+const mostHeader = 4 << 10
+
 // header reads a header line: its word and what follows the colon.
 func (p *parser) header(m []string) {
-	value := strings.TrimFunc(m[2], func(r rune) bool { return unicode.IsSpace(r) || r == '*' })
+	value := m[2]
+	if len(value) > mostHeader {
+		value = strings.ToValidUTF8(value[:mostHeader], "")
+	}
+	value = strings.TrimFunc(value, func(r rune) bool { return unicode.IsSpace(r) || r == '*' })
 	switch strings.ToLower(m[1]) {
 	case "file":
 		if f := cleanPath(value); f != "" {
@@ -34,7 +42,9 @@ func (p *parser) header(m []string) {
 		p.edit.predict(value)
 	case "why":
 		p.begin()
-		p.edit.Why = strings.TrimSpace(p.edit.Why + " " + value)
+		if len(p.edit.Why)+1+len(value) <= mostHeader {
+			p.edit.Why = strings.TrimSpace(p.edit.Why + " " + value)
+		}
 	}
 }
 
@@ -49,12 +59,12 @@ func (e *Edit) cite(list string) {
 			switch {
 			case w == "and" || w == "&" || strings.EqualFold(w, "none"):
 			case evidenceID.MatchString(id):
-				if !slices.Contains(e.Evidence, id) {
+				if !slices.Contains(e.Evidence, id) && len(strings.Join(e.Evidence, ", "))+2+len(id) <= mostHeader {
 					e.Evidence = append(e.Evidence, id)
 				}
 				continue
 			default:
-				e.Ignored = append(e.Ignored, strings.Join(words[i:], " "))
+				e.ignore(strings.Join(words[i:], " "))
 			}
 			if w != "and" && w != "&" {
 				break
@@ -79,13 +89,23 @@ func (e *Edit) predict(list string) {
 		// A name that would be read as two is none.
 		if metric == "" || len(predictions(metric+" down")) > 1 {
 			if len(words) > 0 && !strings.EqualFold(strings.Join(words, " "), "none") {
-				e.Ignored = append(e.Ignored, strings.Join(words, " "))
+				e.ignore(strings.Join(words, " "))
 			}
 			continue
 		}
-		if p := (Prediction{metric, direction(words[at])}); !slices.Contains(e.Predictions, p) {
-			e.Predictions = append(e.Predictions, p)
+		p := Prediction{metric, direction(words[at])}
+		if with := append(slices.Clone(e.Predictions), p); !slices.Contains(e.Predictions, p) && len(predictLine(with)) <= mostHeader {
+			e.Predictions = with
 		}
+	}
+}
+
+// mostIgnored are kept of what a header says that is neither id nor prediction.
+const mostIgnored = 20
+
+func (e *Edit) ignore(text string) {
+	if len(e.Ignored) < mostIgnored {
+		e.Ignored = append(e.Ignored, text)
 	}
 }
 

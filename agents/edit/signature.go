@@ -151,14 +151,14 @@ func isTag(w string) bool {
 	return w == "struct" || w == "class" || w == "union" || w == "enum" || w == "typename"
 }
 
-// signatureFault says which function of before has another signature in after,
-// or is gone, or "".
-func signatureFault(before, after string) string {
+// signatureFault says which of the functions has another signature in a text, or
+// is gone, or "".
+func signatureFault(before []Function, after string) string {
 	now := map[string][]string{} // signatures by name
 	for _, f := range Functions(after) {
 		now[f.Name] = append(now[f.Name], f.Signature)
 	}
-	for _, f := range Functions(before) {
+	for _, f := range before {
 		if slices.Contains(now[f.Name], f.Signature) {
 			continue
 		}
