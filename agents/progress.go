@@ -16,16 +16,17 @@ import (
 // line for each event. It draws when a step begins or ends and at no other time,
 // so that it takes nothing from the programs that are measured.
 type Watcher struct {
-	mu     sync.Mutex
-	title  string
-	rich   bool
-	handle *display.Handle
-	began  time.Time
-	rows   []*watched
-	latest string
-	ended  string
-	drawn  time.Time
-	timer  *time.Timer
+	mu      sync.Mutex
+	title   string
+	rich    bool
+	handle  *display.Handle
+	began   time.Time
+	rows    []*watched
+	latest  string
+	ended   string
+	verdict bool // ended is the result's
+	drawn   time.Time
+	timer   *time.Timer
 }
 
 // watched is a row: a step of the run or a round, or a candidate with its steps.
@@ -127,7 +128,7 @@ func (w *Watcher) End(res *Result, err error) {
 	case err != nil:
 		w.ended = "stopped by an error: the same call goes on from here, when its cause is gone"
 	case res != nil:
-		w.ended = res.Verdict()
+		w.ended, w.verdict = res.Verdict(), true
 	}
 	w.stop(now)
 	for _, r := range running {
@@ -176,7 +177,11 @@ func (w *Watcher) draw(now time.Time) {
 
 func (w *Watcher) show(now time.Time) {
 	w.drawn = now
-	b := display.Bundle{Data: map[string]any{"text/plain": w.title + ": " + w.latest, "text/html": w.html(now)}}
+	text := w.title + ": " + w.latest
+	if w.verdict {
+		text = w.latest
+	}
+	b := display.Bundle{Data: map[string]any{"text/plain": text, "text/html": w.html(now)}}
 	if w.handle == nil {
 		w.handle = display.Live(b)
 		return
@@ -189,11 +194,14 @@ func (w *Watcher) show(now time.Time) {
 func (w *Watcher) html(now time.Time) string {
 	e := display.Escape
 	var b strings.Builder
-	head := w.ended
-	if head == "" {
-		head = "running"
+	head := w.title + ": " + w.ended
+	switch {
+	case w.ended == "":
+		head += "running"
+	case w.verdict:
+		head = w.ended // which names the target
 	}
-	fmt.Fprintf(&b, `%s<div class="rl-opt"><div class="live" role="status"><b>%s</b> %s, %s</div>`, style, e(w.title), e(head), clock(now.Sub(w.began)))
+	fmt.Fprintf(&b, `%s<div class="rl-opt"><div class="live" role="status"><b>%s</b> (%s)</div>`, style, e(head), clock(now.Sub(w.began)))
 	rows := w.rows
 	if more := len(rows) - watchedRows; more > 0 {
 		rows = rows[more:]
