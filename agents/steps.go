@@ -52,6 +52,13 @@ type Validation struct {
 func (w *Workbench) Validate(ctx context.Context, original, candidate *Program) (Validation, error) {
 	sizes := append(append([]string{}, w.Target.Inputs.Sizes...), w.Target.Inputs.Other...)
 	c := w.check(original, candidate, sizes)
+	first := ""
+	if len(sizes) > 0 {
+		first = sizes[0]
+	}
+	if err := w.warmed(ctx, &c, original, candidate, first); err != nil {
+		return Validation{}, err
+	}
 	if r := w.Target.Reference; r != nil {
 		c.Original = w.program(original, r.Command, r.Files, r.Timeout)
 	}
@@ -159,7 +166,11 @@ func (w *Workbench) Measure(ctx context.Context, before, after *Program, size st
 	if size != "" {
 		in["size"], sizes = size, []string{size}
 	}
-	p, err := validate.Prepare(ctx, w.box, w.check(before, after, sizes), in, 0, dir)
+	check := w.check(before, after, sizes)
+	if err := w.warmed(ctx, &check, before, after, size); err != nil {
+		return fail(err)
+	}
+	p, err := validate.Prepare(ctx, w.box, check, in, 0, dir)
 	if err != nil {
 		return fail(err)
 	}

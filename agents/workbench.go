@@ -264,7 +264,7 @@ func (w *Workbench) check(original, candidate *Program, sizes []string) validate
 	t := w.Target
 	c := validate.Check{Original: w.program(original, t.Run.Command, t.Run.Files, t.Run.Timeout),
 		Candidate: w.program(candidate, t.Run.Command, t.Run.Files, t.Run.Timeout),
-		Runs:      t.Inputs.PerRun, Secrets: []string{w.Dir, t.Dir}}
+		Runs:      t.Inputs.PerRun, Scratch: t.Run.Cache, Secrets: []string{w.Dir, t.Dir}}
 	if t.Inputs.Fixed {
 		c.Runs = 1
 	}

@@ -117,7 +117,9 @@ type graphics struct{ meter *nvml.Meter }
 
 func (g graphics) Name() string { return "NVML (" + strings.Join(g.meter.GPUs(), ", ") + ")" }
 
-func (g graphics) Begin(ctx context.Context) (func() (float64, error), error) { return g.meter.Begin(ctx) }
+func (g graphics) Begin(ctx context.Context) (func() (float64, error), error) {
+	return g.meter.Begin(ctx)
+}
 
 // Energy is how the energy of the two sides compares, of whole runs with the
 // machine's share of rest in it.

@@ -151,6 +151,16 @@ func (c *checker) commands() {
 	}
 	c.command("run.command", t.Run.Command, Seed, Size)
 	c.files("run.files", t.Run.Files)
+	for _, dir := range t.Run.Cache {
+		if !local(dir) || dir == "." {
+			c.fault("run.cache", "%q must be a folder below that which the program runs in, written as short as it can be", dir)
+		}
+		for _, o := range t.Outputs {
+			if o.File == dir || strings.HasPrefix(o.File, dir+"/") {
+				c.fault("run.cache", "the output %s is in %s, which runs are given: keep outputs and caches apart", o.File, dir)
+			}
+		}
+	}
 	for name := range t.Run.Environment {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			c.fault("run.environment", "%q is no name of a variable", name)

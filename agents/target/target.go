@@ -33,6 +33,7 @@
 //	command = ["./heat", "input.bin", "out.bin"]
 //	files = ["weights.txt"]              # what it needs besides products and input
 //	environment = { OMP_NUM_THREADS = "2" }
+//	cache = ["cache"]                    # folders that one run leaves for the next, as drivers do that compile when it runs
 //	timeout = "1m"
 //
 //	[reference]                          # without it: what the unchanged program puts out
@@ -172,7 +173,10 @@ type Run struct {
 	Command     Command           `toml:"command"`
 	Files       []string          `toml:"files"` // below Target.Dir
 	Environment map[string]string `toml:"environment"`
-	Timeout     Duration          `toml:"timeout"`
+	// Cache are folders, below that which the program runs in, that a run before,
+	// on another input, has filled: timed runs begin with them.
+	Cache   []string `toml:"cache"`
+	Timeout Duration `toml:"timeout"`
 }
 
 // Reference makes the outputs to compare with.

@@ -70,7 +70,7 @@ func TestTheDocumentedDescriptionLoads(t *testing.T) {
 		Files:     target.Files{Editable: []string{"heat.c"}, ReadOnly: []string{"main.c", "heat.h"}},
 		Build:     target.Build{Commands: []target.Command{{"cc", "-O2", "-fopenmp", "-o", "heat", "main.c", "heat.c", "-lm"}}, Products: []string{"heat"}, Timeout: target.Duration(2 * time.Minute)},
 		Inputs:    target.Inputs{Generate: target.Command{"./heat", "--make", "{size}", "--seed", "{seed}", "--to", "input.bin"}, PerRun: 3, Sizes: []string{"512"}, Other: []string{"64", "100", "2000"}},
-		Run:       target.Run{Command: target.Command{"./heat", "input.bin", "out.bin"}, Files: []string{"weights.txt"}, Environment: map[string]string{"OMP_NUM_THREADS": "2"}, Timeout: target.Duration(time.Minute)},
+		Run:       target.Run{Command: target.Command{"./heat", "input.bin", "out.bin"}, Files: []string{"weights.txt"}, Environment: map[string]string{"OMP_NUM_THREADS": "2"}, Cache: []string{"cache"}, Timeout: target.Duration(time.Minute)},
 		Reference: &target.Reference{Command: target.Command{"python3", "reference.py", "input.bin", "out.bin"}, Files: []string{"reference.py"}, Timeout: target.Duration(time.Minute)},
 		Outputs: []target.Output{{Stdout: true, Format: target.FormatText, Ignore: []string{"^took "}},
 			{File: "out.bin", Format: target.FormatFloat64, Tolerance: &target.Tolerance{Relative: &e9, Absolute: &e12}}},
@@ -136,7 +136,7 @@ func TestFaultsAreNamedWithTheirLine(t *testing.T) {
 	}
 	seed, out := `command = ["./heat", "{seed}"]`, "stdout = true"
 	for _, tt := range []struct{ name, text, at, says string }{
-		{"an unknown key", replace(seed, seed+"\ntimeuot = \"1m\""), "target.toml:10: run.timeuot", "here are command, files, environment, timeout"},
+		{"an unknown key", replace(seed, seed+"\ntimeuot = \"1m\""), "target.toml:10: run.timeuot", "here are command, files, environment, cache, timeout"},
 		{"an unknown table", least + "[limits]\nx = 1\n", "target.toml:12: limits", "here are name, language"},
 		{"an unknown key in a second table", least + "[[output]]\nfile = \"a\"\nfromat = \"text\"\n", "target.toml:14: output[1].fromat", "here are stdout, file, format, tolerance, ignore"},
 		{"an unknown key in an inline table", least + "[[output]]\nfile = \"a\"\nformat = \"text\"\ntolerance = { relative = 0.1, abs = 1 }\n", "target.toml:15: output.tolerance.abs", "relative, absolute, ulp"},
@@ -185,6 +185,8 @@ func TestFaultsAreNamedWithTheirLine(t *testing.T) {
 		{"a source as product", replace(`["heat"]`, `["heat.c"]`), "target.toml:7: build.products", "is a source"},
 		{"a file of the run that is not there", replace(seed, seed+"\nfiles = [\"gone\"]"), "target.toml:10: run.files", "gone"},
 		{"a file of the run through a link", replace(seed, seed+"\nfiles = [\"link.c\"]"), "target.toml:10: run.files", "symbolic link"},
+		{"a cache above", replace(seed, seed+"\ncache = [\"../x\"]"), "target.toml:10: run.cache", "below"},
+		{"an output in a cache", strings.Replace(replace(out, `file = "x/y"`), seed, seed+"\ncache = [\"x\"]", 1), "target.toml:10: run.cache", "apart"},
 		{"a tolerance of nothing", replace(out, out+"\nformat = \"text\"\ntolerance = { relative = 0.0 }"), "target.toml:13: output[0].tolerance", "above 0"},
 		{"ULPs of text", replace(out, out+"\nformat = \"text\"\ntolerance = { ulp = 4 }"), "target.toml:13: output[0].tolerance", "not of text"},
 		{"a profile that is nowhere", least + "[profile]\ncommand = [\"perf\"]\n", "target.toml:13: profile.command", "{profile}"},

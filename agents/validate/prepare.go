@@ -21,11 +21,14 @@ type Prepared struct {
 	want      string
 }
 
+// PreparedRun is the folder, in that of Prepare, with all that the original left.
+const PreparedRun = "want"
+
 // Prepare makes an input, with a seed that is drawn where it is 0, and runs the
 // original on it. dir, a folder of this machine, holds both as long as they are
 // needed; no sandbox sees it.
 func Prepare(ctx context.Context, box *sandbox.Box, c Check, in Input, seed uint64, dir string) (Prepared, error) {
-	p := Prepared{Input: in, Seed: seed, check: c, want: filepath.Join(dir, "want")}
+	p := Prepared{Input: in, Seed: seed, check: c, want: filepath.Join(dir, PreparedRun)}
 	for _, o := range c.Outputs {
 		if err := o.check(); err != nil {
 			return p, fmt.Errorf("preparing an input: %w", err)

@@ -94,6 +94,9 @@ type Check struct {
 	Outputs   []Output
 	// Seeds are used in their order, to repeat an earlier check. Nil draws them.
 	Seeds   []uint64
+	// Scratch are folders in the work folder, such as the caches of a driver, in
+	// which a candidate may leave other files than the original.
+	Scratch []string
 	Secrets []string // paths of this machine that the candidate has no reason to name: reading them is reported
 }
 
@@ -296,7 +299,7 @@ func (c Check) one(ctx context.Context, box *sandbox.Box, one *Case, first bool)
 	if one.Comparisons, err = c.compare(one, want, one.Original, got, one.Candidate); err != nil {
 		return "", err
 	}
-	one.judge()
+	one.judge(c.Scratch)
 	if !first {
 		return "", nil
 	}
@@ -403,8 +406,9 @@ func (c *Case) behaviour() {
 	}
 }
 
-// judge turns the candidate down for what it left.
-func (c *Case) judge() {
+// judge turns the candidate down for what it left, outside of folders that are
+// nobody's business.
+func (c *Case) judge(scratch []string) {
 	for _, p := range c.Comparisons {
 		switch {
 		case p.Missing:
@@ -415,7 +419,7 @@ func (c *Case) judge() {
 	}
 	var extra []string
 	for _, f := range c.Candidate.Files {
-		if _, ok := c.Original.File(f.Path); !ok {
+		if _, ok := c.Original.File(f.Path); !ok && !slices.ContainsFunc(scratch, func(dir string) bool { return strings.HasPrefix(f.Path, dir+"/") }) {
 			extra = append(extra, f.Path)
 		}
 	}
