@@ -2,6 +2,8 @@ package agents
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/rooflab/rooflab/agents/edit"
 	"github.com/rooflab/rooflab/agents/llm"
@@ -83,8 +85,16 @@ func Read(name, text string, sources []edit.Source) Proposal {
 		opt.File = ""
 	}
 	a := edit.Parse(text, opt)
-	return Proposal{Name: name, Edits: a.Edits, Problems: a.Problems, Text: text}
+	p := Proposal{Name: name, Edits: a.Edits, Problems: a.Problems, Text: text}
+	if len(text) > edit.MaxAnswer { // it was not read, and nobody will
+		p.Text = strings.ToValidUTF8(text[:mostKept], "")
+		p.Notes = append(p.Notes, fmt.Sprintf("of the answer of %d bytes the first %d are kept", len(text), mostKept))
+	}
+	return p
 }
+
+// mostKept is how much is kept of an answer that is too long to be read.
+const mostKept = 4 << 10
 
 // Supplied are the ids of a report's items.
 func Supplied(r *insight.Report) []string {

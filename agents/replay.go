@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -70,6 +69,9 @@ func Answers(name string, list []Recorded) (Advisor, error) {
 		if a.Repair == 0 {
 			count[a.Round]++
 		}
+		if len(a.Name) > 200 || strings.ContainsFunc(a.Name, edit.Unseen) {
+			return nil, fmt.Errorf("the recorded answer %.200q has a name that is long or has characters that cannot be seen: names are for tables", a.Name)
+		}
 		key := fmt.Sprint(a.Round, a.Repair, a.Name)
 		if seen[key] {
 			return nil, fmt.Errorf("two recorded answers of round %d are called %q: name them apart", a.Round, a.Name)
@@ -105,21 +107,20 @@ func readLines(path string) ([]Recorded, error) {
 		return nil, err
 	}
 	var out []Recorded
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, 4*edit.MaxAnswer)
-	for n := 1; lines.Scan(); n++ {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+	n := 0
+	for line := range bytes.Lines(data) {
+		if n++; len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		var a Recorded
-		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&a); err != nil {
 			return nil, fmt.Errorf(`%s:%d: %w: each line is like {"round": 1, "answer": "..."}`, path, n, err)
 		}
 		out = append(out, a)
 	}
-	return out, lines.Err()
+	return out, nil
 }
 
 var answerFile = regexp.MustCompile(`^(?:round([1-9][0-9]{0,3})-)?(.+?)(?:\.repair([1-9][0-9]{0,3}))?\.txt$`)
