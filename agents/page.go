@@ -144,7 +144,7 @@ func (r *Result) candidateHTML(b *strings.Builder, c *Candidate) {
 // Hunks are the changes of a candidate, each with the edits that made it, the
 // evidence that they cite, and what became of their predictions; those of edits
 // that were not taken are as they were proposed.
-func (r *Result) Hunks(c *Candidate) ([]review.Hunk, error) {
+func (r *Result) Hunks(c *Candidate) (review.Hunks, error) {
 	ev := review.Evidence{}
 	if c.Round > 0 && c.Round <= len(r.Rounds) {
 		ev = r.evidenceOf(c, r.Rounds[c.Round-1].Evidence, c.Measurements)

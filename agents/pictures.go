@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,16 +138,17 @@ func (r *Result) Roofline(ctx context.Context) (before, after roofline.Result, e
 		return before, after, errors.New("no roofline: the profile names no kernel")
 	}
 	kernel := first.Report.Kernels[0].Name
-	m, ok := r.profiledSize()
+	m, size, ok := r.profiledSize()
 	for _, s := range []struct {
 		e       *Evidence
 		seconds Number
 		to      *roofline.Result
 	}{{first, m.BeforeMed, &before}, {c.After, m.AfterMed, &after}} {
+		seconds := roofline.Quantity{Value: float64(s.seconds), OK: ok, From: fmt.Sprintf("%.4g s", float64(s.seconds))}
 		if !ok {
-			s.seconds = Number(math.NaN())
+			seconds.From = fmt.Sprintf("size %s was profiled and not timed: name it among other_sizes", size)
 		}
-		if *s.to, err = r.roofline(ctx, s.e, kernel, float64(s.seconds), machine); err != nil {
+		if *s.to, err = r.roofline(ctx, s.e, kernel, seconds, machine); err != nil {
 			return before, after, fmt.Errorf("no roofline: %w", err)
 		}
 	}
@@ -156,8 +156,7 @@ func (r *Result) Roofline(ctx context.Context) (before, after roofline.Result, e
 }
 
 // profiledSize is the measurement of the size that was profiled.
-func (r *Result) profiledSize() (Measurement, bool) {
-	size := ""
+func (r *Result) profiledSize() (m Measurement, size string, ok bool) {
 	if r.target != nil {
 		if s := r.target.Inputs.Sizes; len(s) > 0 {
 			size = s[0]
@@ -168,10 +167,10 @@ func (r *Result) profiledSize() (Measurement, bool) {
 	}
 	for _, m := range slices.Concat(r.Measurements, r.Others) {
 		if m.Size == size && m.Failed == "" {
-			return m, true
+			return m, size, true
 		}
 	}
-	return Measurement{}, false
+	return Measurement{}, size, false
 }
 
 // ceilings are those of MachineStore, none where it is not there.
@@ -194,7 +193,7 @@ func (r *Result) ceilings(ctx context.Context) (roofline.Ceilings, error) {
 	return roofline.CeilingsOf(ctx, s, run)
 }
 
-func (r *Result) roofline(ctx context.Context, e *Evidence, kernel string, seconds float64, machine roofline.Ceilings) (roofline.Result, error) {
+func (r *Result) roofline(ctx context.Context, e *Evidence, kernel string, seconds roofline.Quantity, machine roofline.Ceilings) (roofline.Result, error) {
 	path := filepath.Join(r.Dir, filepath.FromSlash(e.Store))
 	if _, err := os.Stat(path); err != nil {
 		return roofline.Result{}, fmt.Errorf("the profile of %s is gone: %w", e.Program, err)
@@ -211,9 +210,12 @@ func (r *Result) roofline(ctx context.Context, e *Evidence, kernel string, secon
 	if len(ls) == 0 {
 		return roofline.Result{}, fmt.Errorf("the profile of %s counts nothing of %s", e.Program, kernel)
 	}
-	if share, unit := shareOf(e.Report, kernel); !ls[0].Time.OK && len(ls) == 1 && seconds > 0 && share > 0 {
-		ls[0].Time = roofline.Quantity{Value: share * seconds, OK: true,
-			From: fmt.Sprintf("%.4g x %.4g s {estimate: the measured time of the program times the kernel's share of %s}", share, seconds, unit)}
+	if share, unit := shareOf(e.Report, kernel); !ls[0].Time.OK && len(ls) == 1 && share > 0 {
+		ls[0].Time = seconds
+		if seconds.OK {
+			ls[0].Time.Value *= share
+			ls[0].Time.From = fmt.Sprintf("%.4g x %s {estimate: the measured time of the program times the kernel's share of %s}", share, seconds.From, unit)
+		}
 	}
 	rs := roofline.ByKernel(roofline.AnalyseAll(ls, roofline.Options{Ceilings: machine}))
 	return rs[0], nil

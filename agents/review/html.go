@@ -52,6 +52,46 @@ func HTML(b *strings.Builder, hunks []Hunk) {
 	}
 }
 
+// Display shows the hunks.
+func (hs Hunks) Display() display.Bundle {
+	var b strings.Builder
+	b.WriteString(Style + `<div class="rl-review">`)
+	HTML(&b, hs)
+	b.WriteString(`</div>`)
+	return display.Bundle{Data: map[string]any{"text/plain": hs.String(), "text/html": b.String()}}
+}
+
+// String is the hunks as text, each with what its edits cite and predict.
+func (hs Hunks) String() string {
+	var b strings.Builder
+	for _, h := range hs {
+		fmt.Fprintf(&b, "%s, lines %s before, %s after\n", cut(h.File, maxText), h.Old, h.New)
+		for i, l := range h.Lines {
+			if i == maxLines {
+				fmt.Fprintf(&b, "%d more lines\n", len(h.Lines)-i)
+				break
+			}
+			fmt.Fprintf(&b, "%c%s\n", l.Kind, cut(l.Text, maxText))
+		}
+		for _, n := range h.Edits {
+			if n.Rejected != nil {
+				b.WriteString("  " + cut(n.Rejected.Error(), maxText) + "\n")
+			}
+			for _, c := range n.Cites {
+				said := "made up: the evidence has no item of this id"
+				if c.Item != nil {
+					said = c.Item.Statement
+				}
+				fmt.Fprintf(&b, "  [%s] %s\n", cut(c.ID, maxText), cut(said, maxText))
+			}
+			for _, p := range n.Predicts {
+				b.WriteString("  " + cut(p.String(), maxText) + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
 func (h *Hunk) html(b *strings.Builder) {
 	where := line(h.File)
 	if h.Old.Start > 0 {

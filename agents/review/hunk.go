@@ -30,6 +30,9 @@ type Hunk struct {
 	Edits    []Note
 }
 
+// Hunks are those of a candidate; in a notebook they show themselves.
+type Hunks []Hunk
+
 // Note is an edit beside a hunk.
 type Note struct {
 	Edit     int // its number in the candidate, from 1
@@ -84,8 +87,8 @@ var hunkHead = regexp.MustCompile(`^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,
 
 // Parse reads a unified diff. Lines are counted as the heads of hunks say, so
 // that a line of source that looks like a head is none.
-func Parse(diff string) ([]Hunk, error) {
-	var out []Hunk
+func Parse(diff string) (Hunks, error) {
+	var out Hunks
 	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")
 	file := ""
 	for at := 0; at < len(lines); at++ {
@@ -203,8 +206,8 @@ func (h *Hunk) has(c edit.Change) bool {
 
 // Proposed are the hunks of an edit as its adviser wrote them, of use where it
 // was not applied.
-func Proposed(number int, o edit.Outcome, ev Evidence) []Hunk {
-	var out []Hunk
+func Proposed(number int, o edit.Outcome, ev Evidence) Hunks {
+	var out Hunks
 	for i, p := range o.Edit.Hunks {
 		h := Hunk{File: p.File}
 		for _, l := range p.Search {
