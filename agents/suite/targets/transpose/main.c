@@ -7,7 +7,7 @@
 #include <string.h>
 #include "transpose.h"
 
-#define ROUNDS 4
+#define ROUNDS 6
 
 static int fail(const char *what)
 {
