@@ -406,6 +406,9 @@ func (r *region) independent(l *loop) (why string, reductions []string, private 
 		return why, nil, nil
 	}
 	for _, p := range ps {
+		if r.e.declared[p.w.v] && len(p.w.v.Type.Dims) > 0 {
+			continue // each iteration has one of its own
+		}
 		if by, ok := p.d[l]; !ok || by != 0 {
 			return fmt.Sprintf("%s in different iterations of %s, as far as its index says", p, l.v.Name), nil, nil
 		}

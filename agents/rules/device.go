@@ -108,7 +108,17 @@ func coalescing(f *finder) {
 	if !two || then > now-0.3 {
 		return
 	}
-	var cs []change
+	cs, why := f.exchange()
+	if why != "" {
+		f.refuse(f.fn.Body, "%s", why)
+		return
+	}
+	f.offer(f.fn.Body, min(1, now-then), "the first dimension, along which neighbouring work-items lie, becomes that along which data lie", cs...)
+}
+
+// exchange are the changes that let the first two dimensions of a kernel change
+// places, or why they cannot.
+func (f *finder) exchange() (cs []change, why string) {
 	other := ""
 	syntax.Walk(f.fn.Body, func(n *syntax.Node) bool {
 		switch {
@@ -136,12 +146,11 @@ func coalescing(f *finder) {
 	})
 	switch {
 	case !f.c.Launches[f.fn.Name].Square:
-		f.refuse(f.fn.Body, "neighbours in dimension 1 are closer together than those in dimension 0, but that launches are square is not known")
+		return nil, "neighbours in dimension 1 are closer together than those in dimension 0, but that launches are square is not known"
 	case other != "":
-		f.refuse(f.fn.Body, "%s tells the dimensions apart", other)
-	default:
-		f.offer(f.fn.Body, min(1, now-then), "the first dimension, along which neighbouring work-items lie, becomes that along which data lie", cs...)
+		return nil, other + " tells the dimensions apart"
 	}
+	return cs, ""
 }
 
 // tile is the side of square work-groups of a kernel, 0 where it is not known.

@@ -18,6 +18,8 @@ type access struct {
 	conditional bool    // it may not be executed in each iteration
 	// via is the pointer that the text names, where it leads into v (see place).
 	via *syntax.Variable
+	// atomic is what an atomic function does there (see atomics), "" for all else.
+	atomic string
 }
 
 // effects are what a region of a function does.
@@ -175,7 +177,7 @@ func (c *collector) node(n *syntax.Node) {
 	case syntax.Call:
 		f := n.Kids[0].Bare()
 		if f.Kind != syntax.Name || f.Var != nil || !pure[f.Op] && !ids[f.Op] && !v.unit.pure(f.Op) {
-			if c.known(n) {
+			if c.atomic(n) || c.known(n) {
 				return
 			}
 			c.e.calls = append(c.e.calls, v.text(n.Kids[0]))

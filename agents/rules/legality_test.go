@@ -114,6 +114,26 @@ func TestIllegalTransformationsAreRefusedWithTheReason(t *testing.T) {
 			static void f(long n, const double *a, double *b) { g(); for (long i = 0; i < n; i++) b[i] = a[i]; }
 			int main(void) { static double x[9], y[9]; kept = x; f(8, x, y); }`, "uses kept, which is global"},
 		{"a static array that is passed on", "vectorisation", `void f(long n, double *a) { static double s[9]; for (long i = 0; i < n; i++) a[i] = s[i + 1]; if (n > 0) f(n - 1, s); }`, "may overlap"},
+		{"a nest whose dependences would turn round", "interchange", `void f(long n, double *a) {
+			for (long x = 1; x < n - 1; x++)
+				for (long y = 1; y < n - 1; y++)
+					for (long z = 1; z < n - 1; z++)
+						a[(z * n + y) * n + x] = a[((z + 1) * n + y) * n + x - 1]; }`, "order that would change"},
+		{"two pointers into one array", "vectorisation", `void f(long n, double *restrict a) { const double *b = a + 1; for (long i = 1; i < n; i++) a[i] = b[i - 2]; }`, "different iterations"},
+		{"a pointer that moves", "vectorisation", `void f(long n, double *restrict a, double *restrict c) { double *b = a; b++; for (long i = 0; i < n; i++) c[i] = b[i]; }`, "changes"},
+		{"a callee that writes what is read", "threads", `static void put(double *a, long i) { a[i] = 1; }
+			void f(long n, double *restrict a, double *restrict b) { for (long i = 0; i < n; i++) { put(a, i); b[i] = a[n - i]; } }`, "different iterations"},
+		{"a callee that keeps a pointer", "threads", `static double *kept; static void keep(double *a) { kept = a; }
+			void f(long n, double *a) { for (long i = 0; i < n; i++) { double x; keep(&x); a[i] = x; } }`, "address of x is taken"},
+		{"a callee that counts", "threads", `static int calls; static int next(void) { return calls++; }
+			void f(long n, int *a) { for (long i = 0; i < n; i++) a[i] = next(); }`, "next"},
+		{"an element that another one's barrier shows", "scalar-replacement", `__kernel void f(int n, __global int *o) { int i = get_global_id(0); o[i] = 0; barrier(2); for (int k = 0; k < n; k++) if (k & i) o[i] += k; }`, "on a condition only"},
+		{"an atomic whose old value is used", "private-atomics", `__kernel void f(int n, __global int *restrict o, __global int *restrict p) { for (int k = 0; k < n; k++) p[atomic_inc(&o[0])] = k; }`, "old value"},
+		{"an atomic at places that change", "private-atomics", `__kernel void f(int n, __global int *o) { for (int k = 0; k < n; k++) atomic_inc(&o[k % 3]); }`, "place changes"},
+		{"an atomic whose place is read", "private-atomics", `__kernel void f(int n, __global int *restrict o, __global int *restrict p) { for (int k = 0; k < n; k++) { atomic_inc(&o[0]); p[k] = o[0]; } }`, "used otherwise"},
+		{"atomics of two kinds at one place", "private-atomics", `__kernel void f(int n, __global int *o) { for (int k = 0; k < n; k++) { atomic_add(&o[0], k); atomic_max(&o[0], k); } }`, "used otherwise"},
+		{"a barrier between atomics", "private-atomics", `__kernel void f(int n, __global int *o) { for (int k = 0; k < n; k++) { atomic_add(&o[0], k); barrier(2); } }`, "calls barrier"},
+		{"a power on a device", "strength-reduction", `__kernel void f(int n, __global float *o) { float x = o[n]; o[get_global_id(0)] = pow(x, 2.0f); }`, "a device may round"},
 		{"launches that may not be square", "coalescing", `__kernel void f(int n, __global float *restrict o) { int x = get_global_id(0), y = get_global_id(1); o[x * n + y] = 1; }`, "square is not known"},
 		{"groups of unknown size", "staging", `__kernel void f(int n, __global const float *restrict a, __global float *restrict o) { int x = get_global_id(0), y = get_global_id(1); o[x * n + y] = a[y * n + x]; }`, "is not known"},
 		{"work-items that return before", "staging", `__kernel void g(int n, __global const float *restrict a, __global float *restrict o) { int x = get_global_id(0), y = get_global_id(1);

@@ -21,7 +21,7 @@ type Case struct {
 	// mean. None: no OpenMP, and a compiler that is not known.
 	Build [][]string
 	// Launches are the shapes in which kernels are launched, by kernel, where they
-	// are known. They must hold for all inputs.
+	// are known beyond what Sources say. They must hold for all inputs.
 	Launches map[string]Launch
 }
 
@@ -116,6 +116,11 @@ func (a Advisor) Advise(c Case) Advice {
 		u.files = append(u.files, syntax.Parse(s.Text))
 		u.paths = append(u.paths, s.Path)
 	}
+	written := u.launches()
+	for name, l := range c.Launches {
+		written[name] = l
+	}
+	c.Launches = written
 	var out Advice
 	for i, s := range c.Sources {
 		if len(s.Editable) == 0 {
@@ -170,7 +175,9 @@ type Transformation struct {
 	// Gain is the part of the time that it saves where all goes well: a rule of
 	// thumb.
 	Gain float64
-	find func(*finder)
+	// Counts are events of profiles by line that it makes fewer of.
+	Counts []string
+	find   func(*finder)
 }
 
 // Relevant reports whether an item speaks for the transformation.
@@ -220,6 +227,8 @@ func (f *finder) offer(n *syntax.Node, part float64, why string, changes ...chan
 		return
 	}
 	cited, direct := f.evidence(first, last)
+	relevant := len(cited)
+	cited = f.touched(hunks, cited)
 	if len(cited) == 0 && !f.opt.Uncited {
 		f.refuse(n, "no evidence is about %s", f.fn.Name)
 		return
@@ -228,7 +237,10 @@ func (f *finder) offer(n *syntax.Node, part float64, why string, changes ...chan
 	share := 1.0
 	for i, it := range cited {
 		p.Edit.Evidence = append(p.Edit.Evidence, strings.ToUpper(it.ID))
-		if i == 0 || it.Share > share {
+		if i >= relevant && !f.moves(it) {
+			continue
+		}
+		if i < relevant && (i == 0 || it.Share > share) {
 			share = it.Share
 		}
 		for _, m := range it.Moves {
@@ -277,6 +289,29 @@ func (f *finder) evidence(first, last int) (cited []insight.Item, direct bool) {
 	}
 	return hot[:min(len(hot), 1)], false
 }
+
+// touched is the evidence with what is known of the very lines that are changed.
+func (f *finder) touched(hunks []edit.Hunk, cited []insight.Item) []insight.Item {
+	out, n := slices.Clone(cited), 0
+	for _, it := range f.c.Evidence {
+		l := it.Location
+		if n == 2 || it.Verdict == insight.Fine || l == nil || l.Line == 0 || l.File != "" && !sameFile(l.File, f.path) ||
+			slices.ContainsFunc(out, func(o insight.Item) bool { return o.ID == it.ID }) {
+			continue
+		}
+		if slices.ContainsFunc(hunks, func(h edit.Hunk) bool {
+			return l.Line <= int64(h.At+len(h.Search)-1) && max(l.Line, l.EndLine) >= int64(h.At)
+		}) {
+			out = append(out, it)
+			n++
+		}
+	}
+	return out
+}
+
+// moves reports whether the transformation is expected to make less of what an
+// item about a line counts.
+func (f *finder) moves(it insight.Item) bool { return slices.Contains(f.t.Counts, it.Metric) }
 
 // about reports whether an item is about the function, and does not name other
 // lines of it.

@@ -21,7 +21,7 @@ func scalarReplacement(f *finder) {
 		var cs []change
 		in := f.indent(l.node.Start)
 		for _, w := range r.e.accesses {
-			if !w.write || done[f.text(w.node)] {
+			if !w.write || w.atomic != "" || done[f.text(w.node)] {
 				continue
 			}
 			done[f.text(w.node)] = true
@@ -133,6 +133,8 @@ func (f *finder) together(r *region, w access) (same []access, why string) {
 			if (a.write || w.write) && f.apart(a.v, w.v) == "" {
 				return nil, fmt.Sprintf("%s and %s may overlap: neither is restrict, and callers that are seen do not say otherwise", a.v.Name, w.v.Name)
 			}
+		case a.atomic != "":
+			return nil, fmt.Sprintf("%s is changed by an atomic function", a.v.Name)
 		case a.via == w.via && oneLine(f.text(a.node)) == oneLine(f.text(w.node)):
 			same = append(same, a)
 		default:

@@ -15,7 +15,8 @@ func staging(f *finder) {
 		return
 	}
 	for _, l := range f.loops {
-		f.stageProduct(l)
+		f.stageProduct(l, false)
+		f.stageProduct(l, true)
 	}
 	for _, n := range f.fn.Body.Kids {
 		if n != nil && n.Kind == syntax.Evaluate {
@@ -24,9 +25,16 @@ func staging(f *finder) {
 	}
 }
 
-func (f *finder) stageProduct(l *loop) {
+// stageProduct stages the factors of a product, of which work-items with the same
+// second index share a row and those with the same first one a column; turned, the
+// other way round, and the dimensions change places as well.
+func (f *finder) stageProduct(l *loop, turned bool) {
 	if !f.innermost(l) {
 		return
+	}
+	across, down := 0, 1
+	if turned {
+		across, down = 1, 0
 	}
 	r := f.region(l.node)
 	var row, column *access
@@ -39,9 +47,9 @@ func (f *finder) stageProduct(l *loop) {
 		switch {
 		case !ok || len(c) == 0:
 			return
-		case known && one == 1 && f.onlyOf(a.dims[0], 1, l.key) && row == nil:
+		case known && one == 1 && f.onlyOf(a.dims[0], down, l.key) && row == nil:
 			row = &r.e.accesses[i]
-		case f.step(a, 0) == 0.125 && f.onlyOf(a.dims[0], 0, l.key) && column == nil:
+		case f.step(a, across) == 0.125 && f.onlyOf(a.dims[0], across, l.key) && column == nil:
 			column = &r.e.accesses[i]
 		default:
 			return
@@ -110,9 +118,24 @@ func (f *finder) stageProduct(l *loop) {
 		"}",
 	}
 	open := f.fn.Body.Start + 1
-	f.offer(l.node, 1, fmt.Sprintf("each group reads its rows of %s and columns of %s once into local memory, %d by %d at a time; the sum is added in the same order", row.v.Name, column.v.Name, t, t),
-		change{open, open, fmt.Sprintf("\n%s__local %s %s[%d][%d];\n%s__local %s %s[%d][%d];", in, row.v.Type.Base, ta, t, t, in, column.v.Type.Base, tb, t, t)},
-		change{l.node.Start, l.node.End, strings.Join(lines, "\n"+in)})
+	cs := []change{{open, open, fmt.Sprintf("\n%s__local %s %s[%d][%d];\n%s__local %s %s[%d][%d];", in, row.v.Type.Base, ta, t, t, in, column.v.Type.Base, tb, t, t)},
+		{l.node.Start, l.node.End, strings.Join(lines, "\n"+in)}}
+	why := fmt.Sprintf("each group reads its rows of %s and columns of %s once into local memory, %d by %d at a time; the sum is added in the same order", row.v.Name, column.v.Name, t, t)
+	if turned {
+		more, not := f.exchange()
+		if not != "" {
+			f.refuse(l.node, "%s", not)
+			return
+		}
+		for _, c := range more {
+			if c.start >= l.node.Start && c.end <= l.node.End {
+				f.refuse(l.node, "the loop asks for the index of the work-item")
+				return
+			}
+		}
+		cs, why = append(cs, more...), why+"; the first dimension becomes that along which data lie"
+	}
+	f.offer(l.node, 1, why, cs...)
 }
 
 // stageTile turns a tile in local memory where one side of a copy is walked across.

@@ -21,6 +21,7 @@ func strengthReduction(f *finder) {
 			f.power(n)
 		case syntax.Binary:
 			f.division(n)
+			f.exponentials(n)
 		}
 		return true
 	})
@@ -39,11 +40,16 @@ func (f *finder) inLoop(n *syntax.Node) bool {
 	return f.fn.Kernel
 }
 
+// powers are functions that raise to a power; those of devices but pow may do so
+// for numbers above 0 only.
+var powers = set("pow powf powr native_powr half_powr pown")
+
 // power is pow(x, 2) as x*x: what is exact is x*x, which a good pow returns as
-// well, and GCC and Clang write it so themselves when they optimise.
+// well, and GCC and Clang write it so themselves when they optimise. Powers of 3, 4,
+// 1/2 and 3/2 round otherwise, as does any on a device, whose pow is not exact.
 func (f *finder) power(n *syntax.Node) {
 	name := n.Kids[0]
-	if name.Kind != syntax.Name || name.Var != nil || name.Op != "pow" && name.Op != "powf" || len(n.Kids) != 3 || !f.inLoop(n) {
+	if name.Kind != syntax.Name || name.Var != nil || !powers[name.Op] || len(n.Kids) != 3 || !f.inLoop(n) || f.macro(n) {
 		return
 	}
 	e := n.Kids[2].Bare()
@@ -52,30 +58,77 @@ func (f *finder) power(n *syntax.Node) {
 	}
 	k, err := strconv.ParseFloat(strings.TrimRight(e.Op, "fF"), 64)
 	x := n.Kids[1].Bare()
+	double := !f.device() && name.Op != "powf"
+	t := f.typeOf(x)
+	_, index := peel(x)
 	switch {
-	case err != nil || k != 2 && k != 3 && k != 4:
+	case err != nil || k != 2 && k != 3 && k != 4 && k != 0.5 && k != 1.5:
 		return
 	case k != 2 && !f.opt.Reassociate:
-		f.refuse(n, "x*x*x rounds twice where pow(x, 3) rounds once: allow it with a tolerance")
+		f.refuse(n, "a product rounds twice where pow(x, %v) rounds once: allow it with a tolerance", e.Op)
 		return
-	case x.Kind != syntax.Name:
-		f.refuse(n, "%s would be computed %v times", oneLine(f.text(x)), k)
+	case f.device() && !f.opt.Reassociate:
+		f.refuse(n, "%s of a device may round otherwise than a product: allow it with a tolerance", name.Op)
 		return
-	}
-	want := "double"
-	if name.Op == "powf" {
-		want = "float"
-	}
-	t := f.typeOf(x)
-	if t != want && !(want == "double" && t == "float") {
-		f.refuse(n, "%s is converted by the call", f.text(x))
+	case x.Kind != syntax.Name && index == nil && !f.simple(x):
+		f.refuse(n, "%s would be computed more than once", oneLine(f.text(x)))
+		return
+	case double && t != "double" && t != "float" || !double && t != "float" && !(f.device() && t == "double"):
+		f.refuse(n, "%s is converted by the call, or of a type that is not known", f.text(x))
 		return
 	}
-	text := f.text(x)
-	if t != want {
-		text = "(" + want + ")" + text
+	text := "(" + f.text(x) + ")"
+	if x.Kind == syntax.Name {
+		text = f.text(x)
 	}
-	f.offer(n, 1, fmt.Sprintf("a product in place of a call of %s", name.Op), change{n.Start, n.End, "(" + strings.Join(repeat(text, int(k)), " * ") + ")"})
+	if double && t == "float" {
+		text = "(double)" + text
+	}
+	root := "sqrt"
+	if !f.device() && !double {
+		root = "sqrtf"
+	}
+	now, how := strings.Join(repeat(text, int(k)), " * "), "a product"
+	switch k {
+	case 0.5:
+		now, how = fmt.Sprintf("%s(%s)", root, text), "a square root"
+	case 1.5:
+		now, how = fmt.Sprintf("%s * %s(%s)", text, root, text), "a product with a square root"
+	}
+	f.offer(n, 1.6, fmt.Sprintf("%s in place of a call of %s", how, name.Op), change{n.Start, n.End, "(" + now + ")"})
+}
+
+// simple reports whether an expression is made of operations that a compiler sees
+// to be the same when it is written twice: no calls, no effects.
+func (v *view) simple(n *syntax.Node) bool {
+	ok := true
+	syntax.Walk(n, func(k *syntax.Node) bool {
+		switch k.Kind {
+		case syntax.Name, syntax.Number, syntax.Binary, syntax.Paren, syntax.Cast, syntax.Index:
+		case syntax.Unary:
+			ok = ok && (k.Op == "-" || k.Op == "+")
+		default:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
+
+// exponentials are exp(a) * exp(b) as exp(a + b), which rounds otherwise.
+func (f *finder) exponentials(n *syntax.Node) {
+	a, b := n.Kids[0].Bare(), n.Kids[1].Bare()
+	exp := func(k *syntax.Node) bool {
+		return k.Kind == syntax.Call && len(k.Kids) == 2 && k.Kids[0].Kind == syntax.Name && k.Kids[0].Var == nil && (k.Kids[0].Op == "exp" || k.Kids[0].Op == "expf" || k.Kids[0].Op == "native_exp")
+	}
+	if n.Op != "*" || a == nil || b == nil || !exp(a) || !exp(b) || a.Kids[0].Op != b.Kids[0].Op || !f.inLoop(n) || f.macro(n) {
+		return
+	}
+	if !f.opt.Reassociate {
+		f.refuse(n, "one exponential of a sum rounds otherwise than a product of two: allow it with a tolerance")
+		return
+	}
+	f.offer(n, 1, "one exponential in place of two", change{n.Start, n.End, fmt.Sprintf("%s((%s) + (%s))", a.Kids[0].Op, f.text(a.Kids[1]), f.text(b.Kids[1]))})
 }
 
 func repeat(s string, n int) []string {
@@ -221,21 +274,33 @@ func (f *finder) reciprocals(l *loop) {
 			return true
 		}
 		d := n.Kids[1].Bare()
-		if d.Kind != syntax.Name || d.Var == nil || f.same(r, d, l) != "" || !floating(f.typeOf(d)) || f.same(r, n, l) == "" {
+		if d.Kind == syntax.Number || f.same(r, d, l) != "" || !floating(f.typeOf(d)) || f.same(r, n, l) == "" {
 			return true
 		}
 		if !f.opt.Reassociate {
-			f.refuse(n, "dividing by %s once and multiplying rounds twice: allow it with a tolerance", d.Op)
+			f.refuse(n, "dividing by %s once and multiplying rounds twice: allow it with a tolerance", oneLine(f.text(d)))
 			return true
 		}
 		if !f.alone(l.node) || r.e.why() != "" {
 			return true
 		}
-		name := f.fresh("one_by_" + d.Op)
 		t := f.typeOf(n)
 		one := map[string]string{"float": "1.0f", "double": "1.0"}[t]
-		f.offer(l.node, 0.8, fmt.Sprintf("one division by %s in place of one in each iteration", d.Op),
-			f.before(l.node, fmt.Sprintf("const %s %s = %s / %s;", t, name, one, d.Op)), change{n.Kids[0].End, n.End, " * " + name})
+		value, name := fmt.Sprintf("%s / (%s)", one, f.text(d)), f.fresh("one_by")
+		if d.Kind == syntax.Name {
+			value, name = one+" / "+d.Op, f.fresh("one_by_"+d.Op)
+		}
+		if f.faults(d) && !f.runs(r, l) {
+			if !f.unconditional(d, l) {
+				f.refuse(n, "%s is computed on a condition, and might fault where that does not hold", oneLine(f.text(d)))
+				return true
+			}
+			value = fmt.Sprintf("%s ? %s : 0", f.begins(l), value)
+		} else if f.faults(d) && !f.unconditional(d, l) {
+			return true
+		}
+		f.offer(l.node, 0.8, fmt.Sprintf("one division by %s in place of one in each iteration", oneLine(f.text(d))),
+			f.before(l.node, fmt.Sprintf("const %s %s = %s;", t, name, value)), change{n.Kids[0].End, n.End, " * " + name})
 		return false
 	})
 }

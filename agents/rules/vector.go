@@ -305,5 +305,9 @@ func flags(f *finder) {
 	if !native {
 		attribute += `, target("avx2")`
 	}
-	f.offer(head, 1, "the compiler vectorises with all it has, for processors with AVX2; products and sums are not fused, so that results stay the same", f.before(head, attribute+"))"))
+	why := "the compiler vectorises with all it has, for processors with AVX2; products and sums are not fused, so that results stay the same"
+	if f.opt.Reassociate {
+		why = "the compiler vectorises with all it has, for processors with AVX2, and adds in any order"
+	}
+	f.offer(head, 1, why, f.before(head, attribute+"))"))
 }

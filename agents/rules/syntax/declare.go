@@ -59,14 +59,14 @@ func (p *parser) declares() bool {
 	if t.kind != tokenize.Word {
 		return false
 	}
-	if qualifiers[t.text] || p.typeName(t.text) || t.text == "struct" || t.text == "union" || t.text == "enum" {
+	if p.qualifier(0) || p.typeName(t.text) || t.text == "struct" || t.text == "union" || t.text == "enum" {
 		return true
 	}
 	if keywords[t.text] || p.lookup(t.text) != nil {
 		return false
 	}
 	i := 1
-	for p.peek(i).text == "*" || i > 1 && qualifiers[p.peek(i).text] {
+	for p.peek(i).text == "*" || i > 1 && p.qualifier(i) {
 		i++
 	}
 	next := p.peek(i)
@@ -78,6 +78,21 @@ func (p *parser) declares() bool {
 		return true
 	}
 	return false
+}
+
+// qualifier reports whether a token is a qualifier. In C, global, local and the
+// like are names as others are: those that something else than a type follows.
+func (p *parser) qualifier(i int) bool {
+	t := p.peek(i)
+	if t.kind != tokenize.Word || !qualifiers[t.text] {
+		return false
+	}
+	switch t.text {
+	case "global", "local", "constant", "private", "kernel", "read_only", "write_only":
+		next := p.peek(i + 1)
+		return next.kind == tokenize.Word || next.text == "*"
+	}
+	return true
 }
 
 // specifiers reads what stands before a declarator; nil where there is no type.
@@ -96,7 +111,7 @@ func (p *parser) specifiers() *Type {
 				p.skip()
 			}
 			continue
-		case qualifiers[w]:
+		case p.qualifier(0):
 			qualify(t, w)
 		case scalarWords[w]:
 			add(w)
@@ -208,7 +223,7 @@ func (p *parser) declarator(base Type) *Variable {
 		case w == "*" || w == "&":
 			base.Pointers++
 			base.Restrict = false
-		case p.word() && qualifiers[w] || attributes[w]:
+		case p.qualifier(0) || attributes[w]:
 			if attributes[w] && p.peek(1).text == "(" {
 				p.at++
 				p.skip()

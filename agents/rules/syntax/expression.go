@@ -89,7 +89,7 @@ func (p *parser) cast() bool {
 		return false
 	}
 	w := p.peek(1).text
-	if qualifiers[w] || p.typeName(w) || w == "struct" || w == "union" || w == "enum" {
+	if p.qualifier(1) || p.typeName(w) || w == "struct" || w == "union" || w == "enum" {
 		return true
 	}
 	if p.lookup(w) != nil || p.macros[w] != nil {

@@ -3,6 +3,7 @@
 void run_cheaper(long n);
 void run_columns(long n);
 void run_gemm(long n);
+void run_nests(long n);
 void run_rows(long n);
 
 uint64_t state;
@@ -16,6 +17,7 @@ int main(int argc, char **argv)
         run_cheaper(n);
         run_columns(n);
         run_gemm(n);
+        run_nests(n);
         run_rows(n);
     }
     return 0;

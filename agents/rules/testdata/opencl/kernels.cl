@@ -45,3 +45,25 @@ __kernel void rows(const int n, __global const float *restrict a, __global const
     else
         y[i] = y[i] / 2.0f;
 }
+
+__kernel void turned(const int n, __global const float *restrict a, __global const float *restrict b, __global float *restrict c)
+{
+    int row = get_global_id(0), col = get_global_id(1);
+    float sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += a[row * n + k] * b[k * n + col];
+    c[row * n + col] = sum;
+}
+
+__kernel void tallies(const int n, __global const int *restrict in, __global int *restrict out)
+{
+    int i = get_global_id(0);
+    for (int k = i % 7; k < n; k++) {
+        int v = in[i * n + k];
+        atomic_add(&out[i % 3], v);
+        atomic_max(&out[3 + i % 3], v % 1000);
+        if (v & 1)
+            atomic_inc(&out[6]);
+        atomic_and(out + 7, v | 3);
+    }
+}
