@@ -56,11 +56,11 @@ func kernels(t *testing.T, host, text string, names []string) map[string]string 
 func TestEachProposalForKernelsKeepsResultsBitForBit(t *testing.T) {
 	ss := sources(t, "testdata/opencl/*.cl")
 	square := rules.Launch{Local: []int64{8, 8}, Square: true}
-	c := rules.Case{Sources: ss, Evidence: hot("product", "turn", "columns", "sums", "rows", "turned", "tallies"),
+	c := rules.Case{Sources: ss, Evidence: hot("product", "turn", "columns", "sums", "rows", "turned", "tallies", "peaks"),
 		Launches: map[string]rules.Launch{"product": square, "turn": square, "columns": square, "turned": square}}
 	advice := rules.Advisor{}.Advise(c)
 	host := device(t)
-	want := kernels(t, host, ss[0].Text, []string{"product", "turn", "columns", "sums", "rows", "turned", "tallies"})
+	want := kernels(t, host, ss[0].Text, []string{"product", "turn", "columns", "sums", "rows", "turned", "tallies", "peaks"})
 	found := map[string]bool{}
 	left := advice.Proposals
 	for len(left) > 0 {
@@ -88,7 +88,7 @@ func TestEachProposalForKernelsKeepsResultsBitForBit(t *testing.T) {
 		left = later
 	}
 	for _, w := range []string{"staging product", "staging turn", "coalescing columns", "tree-reduction sums", "scalar-replacement rows", "hoisting rows", "selection rows", "strength-reduction rows", "unrolling product",
-		"staging turned", "coalescing turned", "private-atomics tallies"} {
+		"staging turned", "coalescing turned", "private-atomics tallies", "private-atomics peaks"} {
 		if !found[w] {
 			t.Errorf("no %s is proposed", w)
 		}

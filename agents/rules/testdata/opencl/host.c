@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     /* name, dimensions, arrays beside the output, local memory, whether numbers are whole */
     static const struct { const char *name; int dimensions, inputs, local, whole; } all[] = {
         {"product", 2, 2, 0, 0}, {"turn", 2, 1, 0, 0}, {"columns", 2, 1, 0, 0}, {"sums", 1, 1, 1, 1}, {"rows", 1, 2, 0, 0},
-        {"turned", 2, 2, 0, 0}, {"tallies", 1, 1, 0, 1},
+        {"turned", 2, 2, 0, 0}, {"tallies", 1, 1, 0, 1}, {"peaks", 1, 1, 0, 1},
     };
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         for (int n = 16; n <= 48; n += 32) {

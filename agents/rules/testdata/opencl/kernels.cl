@@ -61,9 +61,15 @@ __kernel void tallies(const int n, __global const int *restrict in, __global int
     for (int k = i % 7; k < n; k++) {
         int v = in[i * n + k];
         atomic_add(&out[i % 3], v);
-        atomic_max(&out[3 + i % 3], v % 1000);
         if (v & 1)
             atomic_inc(&out[6]);
-        atomic_and(out + 7, v | 3);
+        atomic_sub(out + 7, v | 3);
     }
+}
+
+__kernel void peaks(const int n, __global const int *restrict in, __global int *restrict out)
+{
+    int i = get_global_id(0);
+    for (int k = 0; k < n; k++)
+        atomic_max(&out[i % 3], in[i * n + k]);
 }
