@@ -39,7 +39,8 @@ given in order, each as an --arg, in the notation of 'rooflab collect opencl':
   rooflab predict model --source saxpy.cl --global 1048576 --local 64 \
     --arg n=int:1048576 --arg a=float:2 --arg x=buf:float:1048576:random(1):r --arg y=buf:float:1048576
 
---lines shows which lines of the source the prediction rests on.`,
+--lines shows which lines of the source the prediction rests on, with a model
+that was trained with --alone.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
@@ -108,7 +109,7 @@ func (p prediction) run(ctx context.Context, dir string, w io.Writer) error {
 	}
 	m, ok := f.Model.(*llmperf.Model)
 	if !ok {
-		return errors.New("the model cannot say what its predictions rest on")
+		return errors.New("--lines: boosted trees are a part of this model, and they cannot say which lines their predictions rest on: train the transformer with --alone for that")
 	}
 	a, err := m.Attribute(ctx, x)
 	if err != nil {

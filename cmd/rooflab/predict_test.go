@@ -56,7 +56,7 @@ func timedKernels(t *testing.T) string {
 
 func TestAModelIsTrainedAndPredicts(t *testing.T) {
 	store, dir := timedKernels(t), filepath.Join(t.TempDir(), "model")
-	stdout, stderr, status := run(t, "", "train", "llmperf", "--data", store, "--out", dir, "--size", "tiny", "--context", "64", "--steps", "2", "--batch", "4")
+	stdout, stderr, status := run(t, "", "train", "llmperf", "--data", store, "--out", dir, "--alone", "--size", "tiny", "--context", "64", "--steps", "2", "--batch", "4")
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
@@ -94,5 +94,36 @@ func TestAModelIsTrainedAndPredicts(t *testing.T) {
 		if _, stderr, status := run(t, "", c.args...); status != 1 || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: status %d, %q, want 1 and %q", c.args, status, stderr, c.want)
 		}
+	}
+}
+
+// The same with what is trained unless --alone says otherwise: a network that
+// corrects trees. What is loaded predicts what was trained, also of a kernel
+// that has no loop, and has no lines to show.
+func TestAModelOnTreesIsTrainedAndPredicts(t *testing.T) {
+	store, dir := timedKernels(t), filepath.Join(t.TempDir(), "model")
+	stdout, stderr, status := run(t, "", "train", "llmperf", "--data", store, "--out", dir, "--steps", "2", "--batch", "4", "--context", "64")
+	if status != 0 || !strings.Contains(stdout, "MAPE") || !strings.Contains(stdout, "geometric mean of 2") {
+		t.Fatalf("status %d: %s%s", status, stdout, stderr)
+	}
+	source := filepath.Join(t.TempDir(), "f.cl")
+	if err := os.WriteFile(source, []byte("kernel void f(global float *x) {\n  x[get_global_id(0)] = 2;\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ask := []string{"predict", dir, "--source", source, "--global", "64", "--local", "16", "--arg", "x=buf:float:64"}
+	stdout, stderr, status = run(t, "", append(ask, "--json", "--level", "0.4")...)
+	var got struct{ Seconds, Low, High float64 }
+	if err := json.Unmarshal([]byte(stdout), &got); status != 0 || err != nil || !(got.Low <= got.Seconds && got.Seconds <= got.High) {
+		t.Fatalf("status %d, %v: %s%s", status, err, stdout, stderr)
+	}
+	// The times of the store are 1 to 12 us.
+	if got.Seconds < 3e-7 || got.Seconds > 4e-5 {
+		t.Errorf("%s", stdout)
+	}
+	if _, stderr, status = run(t, "", append(ask, "--lines")...); status != 1 || !strings.Contains(stderr, "--alone") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if _, stderr, status = run(t, "", "train", "llmperf", "--data", store, "--out", dir); status != 1 || !strings.Contains(stderr, "holds checkpoints of an earlier run") {
+		t.Errorf("status %d: %s", status, stderr)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/rooflab/rooflab/datasets/split"
 	"github.com/rooflab/rooflab/modeling/llmperf"
 	_ "github.com/rooflab/rooflab/modeling/llmperf/gomlx" // the engine
+	"github.com/rooflab/rooflab/modeling/llmperf/ontrees"
 	"github.com/rooflab/rooflab/modeling/predict"
 	"github.com/rooflab/rooflab/modeling/score"
 	"github.com/rooflab/rooflab/modeling/train"
@@ -35,20 +36,24 @@ func trainLLMPerfCommand() *cobra.Command {
 	var o llmperf.Options
 	var store, out string
 	var test float64
+	var alone bool
 	c := &cobra.Command{
 		Use:   "llmperf --data STORE --out DIR",
 		Short: "Train a transformer that predicts run times from the source of kernels",
-		Long: `Train a transformer that predicts the run time of a launch from the kernel's
-source, its arguments and sizes, on the timed kernels of a store (see 'rooflab
-generate'). Whole kernels are held out three times: for the test, whose figures
-are printed, for the intervals of predictions, and for early stopping.
+		Long: `Train a model that predicts the run time of a launch from the kernel's source, its
+arguments and sizes, on the timed kernels of a store (see 'rooflab generate'):
+boosted trees on what the source is read to execute, and a transformer that
+corrects them. With --alone it is the transformer alone, of 5M parameters and up
+to 30 epochs unless flags say otherwise; it needs far more time and examples.
+Whole kernels are held out for the test, whose figures are printed, for the
+intervals of predictions, and with --alone for early stopping.
 
 With --init it begins with a pre-trained language model, a GGUF or safetensors
 file or a folder with one (Llama, Mistral, Qwen2, SmolLM2), which brings its
 shape and tokenizer. All of it learns, or with --freeze only what is above its
 lowest layers: what these make of a launch is computed once. On a processor
 
-  rooflab train llmperf --data STORE --out DIR --init model.gguf --layers 6 --freeze 6
+  rooflab train llmperf --data STORE --out DIR --alone --init model.gguf --layers 6 --freeze 6
 
 takes minutes: the lowest six layers as they are, under a new regression head.
 
@@ -63,13 +68,27 @@ after Ctrl-C or a crash the same command with --resume goes on.`,
 			if o.Init != "" && !cmd.Flags().Changed("size") {
 				o.Size = "" // the pre-trained model brings its own
 			}
-			return trainLLMPerf(ctx, store, out, test, o, cmd.OutOrStdout())
+			// Trees take minutes, after which the network would say the same.
+			if o.Size != "" {
+				if _, err := llmperf.Size(o.Size); err != nil {
+					return fmt.Errorf("--size: %w", err)
+				}
+			}
+			if last, err := train.LastFile(o.Train.Dir); err == nil && !o.Train.Resume {
+				return fmt.Errorf("%s holds checkpoints of an earlier run (%s): go on from there with --resume, or take another --out", o.Train.Dir, filepath.Base(last))
+			}
+			var l predict.Learner = llmperf.Learner{Options: o}
+			if !alone {
+				l = ontrees.New(onTrees(o, cmd.Flags().Changed))
+			}
+			return trainLLMPerf(ctx, store, out, test, o.Seed, l, cmd.OutOrStdout())
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&store, "data", "", "the `store` with timed kernels")
 	f.StringVar(&out, "out", "", "the folder for the model, `DIR`")
-	f.StringVar(&o.Size, "size", "5M", "parameters: "+strings.Join(llmperf.SizeNames(), ", "))
+	f.BoolVar(&alone, "alone", false, "train the transformer alone, without trees that it corrects")
+	f.StringVar(&o.Size, "size", "", "parameters: "+strings.Join(llmperf.SizeNames(), ", ")+"; without it 5M alone, and a third of a million on trees")
 	f.StringVar(&o.Init, "init", "", "begin with the pre-trained model in this file or folder, `PATH`")
 	f.IntVar(&o.Layers, "layers", 0, "use only the `N` lowest layers of it; 0 is all")
 	f.IntVar(&o.Freeze, "freeze", 0, "leave the `N` lowest of these, and the embeddings, as they are; -1 is all")
@@ -78,7 +97,7 @@ after Ctrl-C or a crash the same command with --resume goes on.`,
 	f.IntVar(&o.Context, "context", 512, "`tokens` of a launch at most; longer sources are cut")
 	f.BoolVar(&o.Text, "text", false, "learn from the text alone, without counts of operations found in it")
 	f.Float64Var(&test, "test", 0.2, "`fraction` of the launches, in whole kernels, for the test")
-	f.IntVar(&o.Train.Epochs, "epochs", 30, "passes over the launches at most")
+	f.IntVar(&o.Train.Epochs, "epochs", 0, "passes over the launches at most; 0 is 30 alone, and few on trees")
 	f.IntVar(&o.Train.Steps, "steps", 0, "steps at most; 0 is as many as the epochs have")
 	f.IntVar(&o.Train.Batch, "batch", 32, "launches in a step")
 	f.StringVar(&o.Train.Backend, "backend", "", "xla, go, or the best that is there")
@@ -92,7 +111,29 @@ after Ctrl-C or a crash the same command with --resume goes on.`,
 	return c
 }
 
-func trainLLMPerf(ctx context.Context, store, out string, test float64, o llmperf.Options, w io.Writer) error {
+// onTrees are the options of a network that corrects trees: what flags do not say
+// is what ontrees finds right.
+func onTrees(o llmperf.Options, said func(flag string) bool) ontrees.Options {
+	all := ontrees.Small()
+	small := all.Network
+	if o.Size == "" && o.Init == "" {
+		o.Config = small.Config
+	}
+	if o.Train.Epochs == 0 {
+		o.Train.Epochs = small.Train.Epochs
+	}
+	if o.Train.Rate == 0 && o.Size == "" {
+		o.Train.Rate = small.Train.Rate
+	}
+	if !said("context") {
+		o.Train.Buckets = small.Train.Buckets
+	}
+	o.Vocab, o.Dropout, o.Relative, o.Validation = small.Vocab, small.Dropout, small.Relative, small.Validation
+	all.Network = o
+	return all
+}
+
+func trainLLMPerf(ctx context.Context, store, out string, test float64, seed uint64, l predict.Learner, w io.Writer) error {
 	s, err := datasets.Open(store, datasets.ReadOnly)
 	if err != nil {
 		return err
@@ -105,11 +146,11 @@ func trainLLMPerf(ctx context.Context, store, out string, test float64, o llmper
 	if err != nil {
 		return err
 	}
-	p, err := split.Groups(e.Groups, split.Options{Test: test, Seed: o.Seed})
+	p, err := split.Groups(e.Groups, split.Options{Test: test, Seed: seed})
 	if err != nil {
 		return err
 	}
-	fitted, err := predict.Conformal{Learner: llmperf.Learner{Options: o}, Fraction: 0.1}.Fit(ctx, e.Rows(p.Train), o.Seed)
+	fitted, err := predict.Conformal{Learner: l, Fraction: 0.1}.Fit(ctx, e.Rows(p.Train), seed)
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w\nthe same command with --resume goes on from the last checkpoint", err)
 	} else if err != nil {
@@ -139,7 +180,7 @@ func trainLLMPerf(ctx context.Context, store, out string, test float64, o llmper
 	if bounded { // else the description warns that too few kernels were held out for intervals
 		scored.Bands = []score.Band{band}
 	}
-	report, err := score.Evaluate("LLMPerf", scored, score.Resampling{Seed: o.Seed})
+	report, err := score.Evaluate("LLMPerf", scored, score.Resampling{Seed: seed})
 	if err != nil {
 		return err
 	}

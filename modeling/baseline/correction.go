@@ -129,6 +129,14 @@ func (m *correctionModel) Log(ctx context.Context, e *predict.Examples) ([]float
 
 func (m *correctionModel) Describe() predict.Description { return m.about }
 
+// Parts implements predict.Compound: the base, and what corrects it.
+func (m *correctionModel) Parts() []predict.Model { return []predict.Model{m.base, m.rest} }
+
+// With implements predict.Compound.
+func (m *correctionModel) With(parts []predict.Model) predict.Compound {
+	return &correctionModel{about: m.about, base: parts[0], rest: parts[1], shown: m.shown}
+}
+
 // correctionFile is how a correctionModel is written.
 type correctionFile struct {
 	About predict.Description `json:"about"`

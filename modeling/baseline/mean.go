@@ -101,6 +101,14 @@ func (m *meanModel) Spread(ctx context.Context, e *predict.Examples) (below, abo
 	return below, above, nil
 }
 
+// Parts implements predict.Compound.
+func (m *meanModel) Parts() []predict.Model { return slices.Clone(m.models) }
+
+// With implements predict.Compound.
+func (m *meanModel) With(parts []predict.Model) predict.Compound {
+	return &meanModel{about: m.about, models: slices.Clone(parts)}
+}
+
 // Describe implements predict.Model.
 func (m *meanModel) Describe() predict.Description { return m.about }
 

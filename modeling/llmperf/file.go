@@ -118,13 +118,28 @@ type beside struct {
 
 func (b beside) MarshalJSON() ([]byte, error) { return b.marshal(b.ref) }
 
-// Save writes a predictor whose Model is one of this package into a folder,
-// which is made: predictor.json, and weights.safetensors, which Python's
-// safetensors reads. A model without intervals is &predict.Fitted{Model: m}.
+// only is the one network that a model is, or that is among its parts.
+func only(m predict.Model) (*Model, error) {
+	var found []*Model
+	predict.Each(m, func(part predict.Model) {
+		if n, ok := part.(*Model); ok && !slices.Contains(found, n) {
+			found = append(found, n)
+		}
+	})
+	if len(found) != 1 {
+		return nil, fmt.Errorf("the model is of the kind %q with %d networks, want one %q, alone or as a part", m.Describe().Kind, len(found), kindName)
+	}
+	return found[0], nil
+}
+
+// Save writes a predictor whose Model is one of this package, or has one among its
+// parts (predict.Compound), into a folder, which is made: predictor.json, and
+// weights.safetensors, which Python's safetensors reads. A model without intervals
+// is &predict.Fitted{Model: m}.
 func Save(dir string, f *predict.Fitted) error {
-	m, ok := f.Model.(*Model)
-	if !ok {
-		return fmt.Errorf("saving to %s: the model is of the kind %q, want %q", dir, f.Model.Describe().Kind, kindName)
+	m, err := only(f.Model)
+	if err != nil {
+		return fmt.Errorf("saving to %s: %w", dir, err)
 	}
 	s, err := m.state()
 	if err == nil {
@@ -137,7 +152,12 @@ func Save(dir string, f *predict.Fitted) error {
 		return fmt.Errorf("saving %s to %s: %w", kindName, dir, err)
 	}
 	g := *f
-	g.Model = beside{m, weightsRef{File: weightsFile, SHA256: hash(s)}}
+	g.Model = predict.Replace(f.Model, func(part predict.Model) predict.Model {
+		if part == predict.Model(m) {
+			return beside{m, weightsRef{File: weightsFile, SHA256: hash(s)}}
+		}
+		return part
+	})
 	var b bytes.Buffer
 	if err := predict.Save(&b, &g); err != nil {
 		return err
@@ -167,9 +187,9 @@ func Load(dir, backend string) (f *predict.Fitted, err error) {
 	if f, err = predict.Load(bytes.NewReader(raw)); err != nil {
 		return nil, err
 	}
-	m, ok := f.Model.(*Model)
-	if !ok {
-		return nil, fmt.Errorf("it is of the kind %q, want %q", f.Model.Describe().Kind, kindName)
+	m, err := only(f.Model)
+	if err != nil {
+		return nil, err
 	}
 	if m.weights == nil {
 		return f, nil

@@ -38,6 +38,9 @@ type Options struct {
 	Layers, Freeze, LoRA int
 	// Gaussian takes the normal distribution's loss (see Config).
 	Gaussian bool
+	// Relative trains the prediction to the relative error instead of to the
+	// likelihood: what is unsure is then predicted low (see Config).
+	Relative bool
 	// Dropout is 0.1 by default, negative for none.
 	Dropout float64
 	// Validation is the fraction of the rows, in whole groups, on which training
@@ -132,6 +135,9 @@ func fit(ctx context.Context, e *predict.Examples, opt Options) (m *Model, err e
 	m.mean, m.sd = predict.Moments(learnt.LogY())
 	if m.sd == 0 {
 		m.sd = 1
+	}
+	if opt.Relative {
+		m.shape.Relative = m.sd
 	}
 	if !opt.Text {
 		m.shape.Counts = true

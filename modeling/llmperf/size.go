@@ -2,6 +2,7 @@ package llmperf
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -18,6 +19,10 @@ type Config struct {
 	// Gaussian takes the likelihood of a normal distribution for the loss
 	// instead of that of Laplace's, whose location is the median.
 	Gaussian bool `json:"gaussian,omitempty"`
+	// Relative, if not 0, is the standard deviation of the logarithm of the target,
+	// and the location is trained to the error as a part of what was measured, whose
+	// mean is MAPE, instead of to the likelihood, which is left to the scale.
+	Relative float64 `json:"relative,omitempty"`
 	// Counts gives the network how often each token is executed. With Mean and SD,
 	// those of a target that is a time, the prediction is a sum over the tokens of
 	// what one execution takes times that, with a factor from the whole (Sums).
@@ -123,7 +128,7 @@ func Size(name string) (Config, error) {
 
 func (c Config) check() error {
 	if c.Vocab < 1 || c.Context < 1 || c.Width < 1 || c.Layers < 1 || c.Heads < 1 || c.Inner < 1 || c.Side < 0 || c.Width%max(c.Heads, 1) != 0 ||
-		!(c.Dropout >= 0 && c.Dropout < 1) || !(c.Floor > 0) || c.Vocab > 1<<20 || c.Context > 1<<20 || c.Width > 1<<16 || c.Layers > 1<<10 || c.Inner > 1<<20 || c.Side > 1<<16 {
+		!(c.Dropout >= 0 && c.Dropout < 1) || !(c.Relative >= 0) || math.IsInf(c.Relative, 0) || !(c.Floor > 0) || c.Vocab > 1<<20 || c.Context > 1<<20 || c.Width > 1<<16 || c.Layers > 1<<10 || c.Inner > 1<<20 || c.Side > 1<<16 {
 		return fmt.Errorf("the shape of the network %+v is none: sizes are positive and in reason, Width is a multiple of Heads, Floor is positive", c)
 	}
 	if c.Base != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/rooflab/rooflab/modeling/evaluation"
 	"github.com/rooflab/rooflab/modeling/llmperf"
 	_ "github.com/rooflab/rooflab/modeling/llmperf/gomlx"
+	"github.com/rooflab/rooflab/modeling/llmperf/ontrees"
 	"github.com/rooflab/rooflab/modeling/predict"
 	"github.com/rooflab/rooflab/modeling/train"
 )
@@ -25,10 +26,13 @@ import (
 // nothing that takes two steps on the Go backend.
 var little = settings{
 	test: 0.25, calibration: 0.2, resamples: 50, kernels: 120,
-	median:   boost.Learner{Loss: boost.Absolute, Trees: 40, Rate: 0.2, Leaves: 12, MinRows: 5, Held: -1},
-	relative: boost.Learner{Loss: boost.Relative, Trees: 30, Rate: 0.2, Leaves: 12, MinRows: 5, Held: -1},
-	network: llmperf.Options{Config: llmperf.Config{Width: 8, Layers: 1, Heads: 2, Inner: 8}, Context: 160, Vocab: 400,
-		Train: train.Options{Steps: 2, Epochs: 1, Batch: 8, Buckets: []int{160}}},
+	parts: ontrees.Options{
+		Median:   boost.Learner{Loss: boost.Absolute, Trees: 40, Rate: 0.2, Leaves: 12, MinRows: 5, Held: -1},
+		Relative: boost.Learner{Loss: boost.Relative, Trees: 30, Rate: 0.2, Leaves: 12, MinRows: 5, Held: -1},
+		Network: llmperf.Options{Config: llmperf.Config{Width: 8, Layers: 1, Heads: 2, Inner: 8}, Context: 160, Vocab: 400, Relative: true,
+			Train: train.Options{Steps: 2, Epochs: 1, Batch: 8, Buckets: []int{160}}},
+		Folds: 2,
+	},
 	backend: "go",
 }
 
@@ -85,8 +89,14 @@ func TestEachPredictorIsScoredOnKernelsThatAreNew(t *testing.T) {
 	if steps == 0 {
 		t.Error("training says nothing")
 	}
-	names := []string{"median", "ridge", "neighbours", "roofline, rates fitted", nameMedian, nameRelative, nameTrees, nameNetwork, nameTogether}
+	names := []string{"median", "ridge", "neighbours", "roofline, rates fitted", nameMedian, nameRelative, nameTrees, nameCorrected, nameTogether}
 	value := map[string]float64{}
+	if rs[0].Name != nameTogether || rs[0].Metric != "MAPE" || !strings.Contains(rs[0].Note, "with a network trained on GoMLX's Go backend") {
+		t.Errorf("the first result is %+v", rs[0])
+	}
+	if r, ok := find(rs, nameTogether, "minutes to fit"); !ok || !(r.Value > 0) || r.N != 2 || r.BaselineValue != 90 || !strings.Contains(r.Note, nameCorrected) {
+		t.Errorf("%+v", r)
+	}
 	for _, name := range names {
 		for _, m := range []metric{mape, medianAPE, logRMSE, spearman, coverage, width} {
 			r, ok := find(rs, name, m.name)
@@ -176,11 +186,8 @@ func TestQuickAndMissingXLALeaveTheNetworkOutAndSaySo(t *testing.T) {
 		rs  []evaluation.Result
 		why string
 	}{{quick, "as asked"}, {missing, "trains on xla only"}} {
-		for _, name := range []string{nameNetwork, nameTogether} {
-			r := c.rs[slices.IndexFunc(c.rs, func(r evaluation.Result) bool { return r.Name == name })]
-			if !math.IsNaN(r.Value) || r.N != 0 || !strings.Contains(r.Note, "LLMPerf was left out") || !strings.Contains(r.Note, c.why) {
-				t.Errorf("%+v", r)
-			}
+		if r := c.rs[0]; r.Name != nameTogether || !math.IsNaN(r.Value) || r.N != 0 || !strings.Contains(r.Note, "LLMPerf was left out") || !strings.Contains(r.Note, c.why) {
+			t.Errorf("%+v", r)
 		}
 		if r, ok := find(c.rs, nameTrees, "MAPE"); !ok || !(r.Value > 0) {
 			t.Errorf("%+v", r)

@@ -1,7 +1,6 @@
 package llmperfopencl
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -9,27 +8,23 @@ import (
 	"time"
 
 	"github.com/rooflab/rooflab/modeling/baseline"
-	"github.com/rooflab/rooflab/modeling/baseline/additive"
 	"github.com/rooflab/rooflab/modeling/baseline/analytical"
-	"github.com/rooflab/rooflab/modeling/kernelcost"
+	"github.com/rooflab/rooflab/modeling/baseline/boost"
 	"github.com/rooflab/rooflab/modeling/llmperf"
+	"github.com/rooflab/rooflab/modeling/llmperf/ontrees"
 	"github.com/rooflab/rooflab/modeling/predict"
 	"github.com/rooflab/rooflab/modeling/train"
 )
 
 // The predictors that others are held against, and those that are held.
 const (
-	nameMedian   = "boosted trees, median loss"
-	nameRelative = "boosted trees, relative loss"
-	nameSum      = "additive costs"
-	nameTrees    = "boosted trees, alone and on additive costs, mean of both losses"
-	nameNetwork  = "LLMPerf"
-	nameTogether = "LLMPerf on boosted trees"
+	nameMedian    = "boosted trees, median loss"
+	nameRelative  = "boosted trees, relative loss"
+	nameSum       = "additive costs"
+	nameTrees     = "boosted trees, alone and on additive costs, mean of both losses"
+	nameCorrected = "boosted trees, corrected by LLMPerf"
+	nameTogether  = "LLMPerf on boosted trees"
 )
-
-// shown is what a base's prediction is called among the features of what corrects
-// it.
-const shown = "log_base"
 
 // predictor is one that is asked.
 type predictor struct {
@@ -37,98 +32,49 @@ type predictor struct {
 	learner predict.Learner
 	work    bool // it reads amounts of work instead of features
 	ours    bool // it is held against all that are not
-	close   func()
+	first   bool // it is what the evaluation is about
 
 	predictions []predict.Prediction
 	detail      string
+	took        time.Duration  // to fit it, without what was fitted before
+	network     *llmperf.Model // that is a part of it
 }
 
-// predictors are all that are asked. The mean is of the very models that are
-// asked alone.
+// predictors are all that are asked. Those that have models in common are fitted in the order
+// of the list, each common model once.
 func (s settings) predictors(limits []analytical.Limit, network bool, progress func(string, int, int)) []*predictor {
-	trees := func(name string, l predict.Learner) *once { return &once{Learner: l, name: name} }
-	steps := func(name string, of int) func(int, float64) {
-		return func(tree int, _ float64) { progress("growing "+name, tree, of) }
+	growing := func(name string, l *boost.Learner) {
+		of := l.Trees
+		l.Progress = func(tree int, _ float64) { progress("growing "+name, tree, of) }
 	}
-	s.median.Progress = steps(nameMedian, s.median.Trees)
-	s.relative.Progress = steps(nameRelative, s.relative.Trees)
-	median, relative := trees(nameMedian, s.median), trees(nameRelative, s.relative)
-	// Trees cannot sum, and a sum cannot bend: one corrects the other, and those
-	// that do and those that do not are wrong in different places.
-	sum := additive.Learner{Amounts: kernelcost.AmountNames(), Apart: "log2_f64_flop"}
-	together := func(median, relative predict.Learner) baseline.Mean {
-		return baseline.Mean{Learners: []predict.Learner{median, relative,
-			baseline.Correction{Base: sum, Learner: s.median, Shown: shown}, baseline.Correction{Base: sum, Learner: s.relative, Shown: shown}}}
+	growing("trees with the median loss", &s.parts.Median)
+	growing("trees with the relative loss", &s.parts.Relative)
+	var began time.Time
+	s.parts.Network.Train.Progress = func(p train.Progress) {
+		if p.Step <= 1 {
+			began = time.Now()
+		}
+		what := "training LLMPerf"
+		if gone := time.Since(began); p.Step > 1 && gone > time.Minute {
+			what = fmt.Sprintf("training LLMPerf, loss %.3f, about %v left", p.Loss, time.Duration(float64(gone)*float64(p.Steps-p.Step)/float64(p.Step-1)).Round(time.Minute))
+		}
+		progress(what, p.Step, p.Steps)
 	}
+	l := ontrees.New(s.parts)
 	ps := []*predictor{
 		{name: "median", learner: baseline.MedianLearner{}},
 		{name: "ridge", learner: baseline.RidgeLearner{}},
 		{name: "neighbours", learner: baseline.NeighboursLearner{}},
 		{name: "roofline, rates fitted", learner: analytical.Learner{Limits: limits, Mode: analytical.Fitted}, work: true},
-		{name: nameSum, learner: sum},
-		{name: nameMedian, learner: median},
-		{name: nameRelative, learner: relative},
-		{name: nameTrees, learner: together(median, relative), ours: true},
+		{name: nameSum, learner: l.Sum},
+		{name: nameMedian, learner: l.Median},
+		{name: nameRelative, learner: l.Relative},
+		{name: nameTrees, learner: l.Trees, ours: true},
 	}
 	if network {
-		began := time.Now()
-		s.network.Train.Progress = func(p train.Progress) {
-			what := "training LLMPerf"
-			if gone := time.Since(began); p.Step > 0 && gone > time.Minute {
-				what = fmt.Sprintf("training LLMPerf, loss %.3f, about %v left", p.Loss, time.Duration(float64(gone)*float64(p.Steps-p.Step)/float64(p.Step)).Round(time.Minute))
-			}
-			progress(what, p.Step, p.Steps)
-		}
-		net := &once{Learner: llmperf.Learner{Options: s.network}, name: nameNetwork, begin: func() { began = time.Now() }}
-		// The network corrects what trees leave on kernels that they did not see.
-		on := &once{Learner: llmperf.Learner{Options: s.network}, name: nameTogether, begin: func() { began = time.Now() }}
-		ps = append(ps,
-			&predictor{name: nameNetwork, learner: net, ours: true, close: net.close},
-			&predictor{name: nameTogether, ours: true, close: on.close,
-				learner: baseline.Correction{Base: together(s.median, s.relative), Learner: on, Folds: 5, Shown: shown}})
-	}
-	for _, p := range ps {
-		if p.close == nil {
-			p.close = func() {}
-		}
+		ps = append(ps, &predictor{name: nameCorrected, learner: l.Corrected, ours: true}, &predictor{name: nameTogether, learner: l, ours: true, first: true})
 	}
 	return ps
-}
-
-// once fits its Learner a single time, and gives the same model to whoever wants
-// it fitted on the same examples.
-type once struct {
-	predict.Learner
-	name  string
-	begin func()
-
-	model predict.Model
-	data  string
-}
-
-func (o *once) Fit(ctx context.Context, e *predict.Examples, seed uint64) (predict.Model, error) {
-	data := fmt.Sprint(e.Hash(), " ", seed)
-	if o.model != nil && o.data == data {
-		return o.model, nil
-	}
-	if o.model != nil {
-		return nil, fmt.Errorf("%s was fitted on other examples", o.name)
-	}
-	if o.begin != nil {
-		o.begin()
-	}
-	m, err := o.Learner.Fit(ctx, e, seed)
-	if err != nil {
-		return nil, err
-	}
-	o.model, o.data = m, data
-	return m, nil
-}
-
-func (o *once) close() {
-	if m, ok := o.model.(*llmperf.Model); ok {
-		m.Close()
-	}
 }
 
 // amounts are the work of a launch by kernelcost, in features that are log2 of

@@ -142,7 +142,17 @@ func (t *tested) results(ctx context.Context, progress func(string, int, int)) (
 	}
 	byMedian := t.predictors[slices.IndexFunc(t.predictors, func(p *predictor) bool { return p.name == nameMedian })]
 	var out []evaluation.Result
-	for i, p := range t.predictors {
+	order := slices.Clone(t.predictors)
+	slices.SortStableFunc(order, func(a, b *predictor) int {
+		switch {
+		case a.first && !b.first:
+			return -1
+		case b.first && !a.first:
+			return 1
+		}
+		return 0
+	})
+	for i, p := range order {
 		progress("scoring "+p.name, i, len(t.predictors))
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -153,6 +163,9 @@ func (t *tested) results(ctx context.Context, progress func(string, int, int)) (
 			switch {
 			case m.name == mape.name:
 				r.Baseline, r.BaselineValue, r.Note = paper, paperMAPE, paperNote
+				if p.network != nil {
+					r.Note = "with a network trained on " + p.network.Backend() + "; " + r.Note
+				}
 			case m.name == coverage.name:
 				r.Baseline, r.BaselineValue = "what the intervals are made for", level
 			case p.ours:
@@ -162,8 +175,11 @@ func (t *tested) results(ctx context.Context, progress func(string, int, int)) (
 				return nil, err
 			}
 		}
+		if p.first {
+			out = append(out, t.training(p))
+		}
 	}
-	for _, p := range t.predictors {
+	for _, p := range order {
 		if !p.ours {
 			continue
 		}
@@ -180,7 +196,7 @@ func (t *tested) results(ctx context.Context, progress func(string, int, int)) (
 		}
 	}
 	progress("scoring patterns", 0, 0)
-	for _, p := range t.predictors {
+	for _, p := range order {
 		if !p.ours {
 			continue
 		}
@@ -216,6 +232,23 @@ func (t *tested) results(ctx context.Context, progress func(string, int, int)) (
 	}
 	return append(out, evaluation.Result{Name: "measured", Metric: "standard deviation of log of a configuration's times, median", Value: scatter.Value, Low: scatter.Low, High: scatter.High,
 		BaselineValue: math.NaN(), Split: t.split, N: len(all), Note: "measured: the noise of single times; what is predicted is the median of 5 to 25 of them"}), nil
+}
+
+// training is how long it took to fit a predictor and all that it shares with
+// others, which were fitted before it.
+func (t *tested) training(p *predictor) evaluation.Result {
+	whole := 0.0
+	var parts []string
+	for _, o := range t.predictors {
+		switch o.name {
+		case nameMedian, nameRelative, nameTrees, nameCorrected, p.name:
+			whole += o.took.Minutes()
+			parts = append(parts, fmt.Sprintf("%s %.1f", o.name, o.took.Minutes()))
+		}
+	}
+	r := evaluation.Result{Name: p.name, Metric: "minutes to fit", Value: whole, Low: math.NaN(), High: math.NaN(), Baseline: "what it may take on two processors", BaselineValue: 90,
+		Split: t.split, N: p.network.Result.Steps, Note: fmt.Sprintf("minutes to fit, with whatever else ran meanwhile, n being steps of the network: %s (without what was fitted before)", strings.Join(parts, ", "))}
+	return r
 }
 
 const growingNote = "data size changing under a fixed global size: launches of a kernel that have the same global size and others of other sizes of buffers or values of scalars beside them; pairs are of these"

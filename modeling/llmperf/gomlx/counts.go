@@ -7,11 +7,11 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers"
-	"github.com/gomlx/gomlx/ml/layers/activation"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/model/initializer"
 
 	"github.com/rooflab/rooflab/modeling/llmperf"
+	"github.com/rooflab/rooflab/modeling/train/gomlx"
 )
 
 // counts are log2 of how often what a token stands for is executed, [n, l], and
@@ -26,8 +26,8 @@ func counted(scope *model.Scope, c llmperf.Config, x *graph.Node, in []*graph.No
 	log2, some := counts(in)
 	has := graph.ConvertDType(some, dtypes.Float32)
 	facts := graph.ConvertDType(graph.Stack([]*graph.Node{has, graph.MulScalar(log2, 1.0/16)}, -1), x.DType())
-	y := activation.GeluApproximate(layers.Dense(scope.In("count_hidden"), facts, true, llmperf.Channel))
-	y = layers.Dense(scope.In("count"), y, true, c.Width)
+	y := gomlx.Gelu(gomlx.Dense(scope.In("count_hidden"), facts, llmperf.Channel))
+	y = gomlx.Dense(scope.In("count"), y, c.Width)
 	return graph.Add(x, graph.Mul(y, graph.ConvertDType(graph.ExpandAxes(has, -1), x.DType())))
 }
 

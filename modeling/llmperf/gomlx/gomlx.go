@@ -12,7 +12,6 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers"
-	"github.com/gomlx/gomlx/ml/layers/activation"
 	"github.com/gomlx/gomlx/ml/layers/norm"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/model/initializer"
@@ -77,8 +76,8 @@ func content(scope *model.Scope, c llmperf.Config, dtype dtypes.DType, in []*gra
 	number, zero := one(1), one(2)
 	scaled := graph.Mul(graph.MulScalar(log2, 1.0/16), number)
 	facts := graph.ConvertDType(graph.Stack([]*graph.Node{graph.Add(number, zero), zero, scaled}, -1), dtype) // llmperf.Numbers
-	x := activation.GeluApproximate(layers.Dense(scope.In("number_hidden"), facts, true, llmperf.Channel))
-	x = layers.Dense(scope.In("number"), x, true, c.Width)
+	x := gomlx.Gelu(gomlx.Dense(scope.In("number_hidden"), facts, llmperf.Channel))
+	x = gomlx.Dense(scope.In("number"), x, c.Width)
 	has := graph.ConvertDType(graph.ExpandAxes(graph.Add(number, zero), -1), dtype)
 	x = graph.Add(tokens, graph.Mul(x, has))
 	if c.Counts {
@@ -103,7 +102,7 @@ func encode(scope *model.Scope, c llmperf.Config, content *graph.Node, in []*gra
 		VariableWithShape("embeddings", shapes.Make(dtype, c.Context, c.Width)).NodeValue(g)
 	x := graph.Add(content, graph.ExpandLeftToRank(graph.Slice(places, graph.AxisRange(0, length)), 3))
 	if c.Counts && c.Side > 0 { // what an operation takes depends on what the whole launch touches
-		side := layers.Dense(scope.In("side_tokens"), graph.ConvertDType(in[4], dtype), true, c.Width)
+		side := gomlx.Dense(scope.In("side_tokens"), graph.ConvertDType(in[4], dtype), c.Width)
 		x = graph.Add(x, graph.BroadcastToShape(graph.ExpandAxes(side, 1), x.Shape()))
 	}
 	x = layers.DropoutStatic(scope, x, c.Dropout)
@@ -113,8 +112,8 @@ func encode(scope *model.Scope, c llmperf.Config, content *graph.Node, in []*gra
 		y = gomlx.SelfAttention(s.In("attention"), y, keep, c.Heads)
 		x = graph.Add(x, layers.DropoutStatic(s, y, c.Dropout))
 		y = norm.LayerNorm(s.In("norm2"), x, -1).Done()
-		y = activation.GeluApproximate(layers.Dense(s.In("wide"), y, true, c.Inner))
-		y = layers.Dense(s.In("narrow"), y, true, c.Width)
+		y = gomlx.Gelu(gomlx.Dense(s.In("wide"), y, c.Inner))
+		y = gomlx.Dense(s.In("narrow"), y, c.Width)
 		x = graph.Add(x, layers.DropoutStatic(s, y, c.Dropout))
 	}
 	x = graph.ConvertDType(norm.LayerNorm(scope.In("norm"), x, -1).Done(), dtypes.Float32)
@@ -138,12 +137,16 @@ func encode(scope *model.Scope, c llmperf.Config, content *graph.Node, in []*gra
 // what the sequences are, [n, width] each, and from the inputs beside them.
 func head(scope *model.Scope, c llmperf.Config, dtype dtypes.DType, pooled, in []*graph.Node) []*graph.Node {
 	if c.Side > 0 {
-		side := layers.Dense(scope.In("side"), graph.ConvertDType(in[4], dtype), true, c.SideWidth())
-		pooled = append(pooled, graph.ConvertDType(activation.GeluApproximate(side), dtypes.Float32))
+		side := gomlx.Dense(scope.In("side"), graph.ConvertDType(in[4], dtype), c.SideWidth())
+		pooled = append(pooled, graph.ConvertDType(gomlx.Gelu(side), dtypes.Float32))
 	}
 	h := graph.ConvertDType(graph.Concatenate(pooled, -1), dtype)
-	h = activation.GeluApproximate(layers.Dense(scope.In("head_hidden"), h, true, c.Width))
-	out := graph.ConvertDType(layers.Dense(scope.In("head"), h, true, 2), dtypes.Float32)
+	h = gomlx.Gelu(gomlx.Dense(scope.In("head_hidden"), h, c.Width))
+	last := scope.In("head")
+	if c.Counts && !c.Sums() { // what corrects another model's times begins by correcting nothing
+		last = last.WithInitializer(initializer.Zero)
+	}
+	out := graph.ConvertDType(gomlx.Dense(last, h, 2), dtypes.Float32)
 	part := func(i int) *graph.Node {
 		return graph.Squeeze(graph.Slice(out, graph.AxisRange(), graph.AxisElem(i)), -1)
 	}
@@ -152,9 +155,15 @@ func head(scope *model.Scope, c llmperf.Config, dtype dtypes.DType, pooled, in [
 
 // loss is the negative logarithm of the likelihood of the target, weighted: of
 // Laplace's distribution |y-m|/s + log 2s, of the normal one
-// ((y-m)/s)^2/2 + log s + log(2 pi)/2.
+// ((y-m)/s)^2/2 + log s + log(2 pi)/2. With Config.Relative only the scale is
+// learnt by it, and the location by the relative error.
 func loss(c llmperf.Config, labels, predictions []*graph.Node) *graph.Node {
 	y, weight, location, scale := labels[0], labels[1], predictions[0], predictions[1]
+	var off *graph.Node
+	if c.Relative > 0 {
+		off = relative(graph.Sub(location, y), c.Relative)
+		location = graph.StopGradient(location)
+	}
 	away := graph.Div(graph.Sub(y, location), scale)
 	var nll *graph.Node
 	if c.Gaussian {
@@ -162,7 +171,23 @@ func loss(c llmperf.Config, labels, predictions []*graph.Node) *graph.Node {
 	} else {
 		nll = graph.AddScalar(graph.Add(graph.Abs(away), graph.Log(scale)), math.Ln2)
 	}
+	if off != nil {
+		nll = graph.Add(nll, off)
+	}
 	return graph.Mul(nll, weight)
+}
+
+// relative is |exp(sd d) - 1| / sd, the relative error of a prediction whose
+// logarithm is off by d standard deviations, in units in which it is |d| for small
+// d. Where the prediction is off by more than a factor e it goes on straight, with
+// the slope that it has there: above, one example must not outweigh all others,
+// and below, where the error is 1 however low the prediction, none must be given up.
+func relative(d *graph.Node, sd float64) *graph.Node {
+	far := graph.MulScalar(d, sd)
+	near := graph.ClipScalar(far, -1, 1)
+	slope := graph.Exp(near)
+	beyond := graph.Mul(graph.Abs(graph.Sub(far, near)), graph.StopGradient(slope))
+	return graph.MulScalar(graph.Add(graph.Abs(graph.AddScalar(slope, -1)), beyond), 1/sd)
 }
 
 // Attribute implements llmperf.Network.
