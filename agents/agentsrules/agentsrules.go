@@ -147,7 +147,7 @@ func one(ctx context.Context, p program, dir, self string, seed uint64, s Settin
 	if err != nil {
 		return nil, err
 	}
-	key, err := digest(filepath.Join(fresh, "loop"), self, fmt.Sprint(seed), s)
+	key, err := digest(filepath.Join(fresh, "loop"), self, seed, s)
 	if err != nil {
 		return nil, err
 	}
@@ -167,6 +167,9 @@ func one(ctx context.Context, p program, dir, self string, seed uint64, s Settin
 	}
 	if t.Budget.Time == 0 || t.Budget.Time.Value() > s.Box {
 		t.Budget.Time = target.Duration(s.Box)
+	}
+	if s.Others > 0 {
+		t.Inputs.Other = t.Inputs.Other[:min(len(t.Inputs.Other), s.Others)]
 	}
 	out := &Outcome{Name: p.Name, Proxy: p.Proxy}
 	res, err := agents.Optimize(ctx, t, agents.Options{
