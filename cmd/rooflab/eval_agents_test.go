@@ -6,8 +6,8 @@ import (
 )
 
 // The loop over a few programs of the suite, end to end: how fast they become is
-// the machine's to say, but nothing may be reported that is not so.
-func TestEvalAgentsRulesReportsNothingThatIsNotSo(t *testing.T) {
+// the machine's to say, but what is accepted has to be right.
+func TestEvalAgentsRulesRunsTheLoopAndMeasuresAgain(t *testing.T) {
 	stdout, stderr, err := evaluate(t, t.TempDir(), "agents-rules", "--quick", "--json")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
