@@ -58,7 +58,7 @@ func Small() Options {
 		Dropout:    -1,
 		Relative:   true,
 		Validation: -1, // the rate falls to nothing before much is learnt by heart
-		Train:      train.Options{Epochs: 4, Batch: 32, Rate: 0.001, Buckets: []int{160, 256, 384, 512}},
+		Train:      train.Options{Epochs: 3, Batch: 32, Rate: 0.001, Buckets: []int{160, 256, 384, 512}},
 	}}
 }
 
