@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,18 +14,30 @@ import (
 // products for divisions by powers of two, counters for quotients and remainders of
 // a loop's counter, and, where sums may be reordered, one division for many.
 func strengthReduction(f *finder) {
+	var powers []change
+	var how []string
 	syntax.Walk(f.fn.Body, func(n *syntax.Node) bool {
 		switch n.Kind {
 		case syntax.Macro:
 			return false
 		case syntax.Call:
-			f.power(n)
+			if text, what := f.power(n); text != "" {
+				powers = append(powers, change{n.Start, n.End, text})
+				if !slices.Contains(how, what) {
+					how = append(how, what)
+				}
+				return false
+			}
 		case syntax.Binary:
 			f.division(n)
 			f.exponentials(n)
 		}
 		return true
 	})
+	if len(powers) > 0 {
+		all := &syntax.Node{Start: powers[0].start, End: powers[len(powers)-1].end}
+		f.offer(all, 1.6, strings.Join(how, ", ")+" in place of calls that raise to a power", powers...)
+	}
 	for _, l := range f.loops {
 		f.quotients(l)
 		f.reciprocals(l)
@@ -47,14 +60,14 @@ var powers = set("pow powf powr native_powr half_powr pown")
 // power is pow(x, 2) as x*x: what is exact is x*x, which a good pow returns as
 // well, and GCC and Clang write it so themselves when they optimise. Powers of 3, 4,
 // 1/2 and 3/2 round otherwise, as does any on a device, whose pow is not exact.
-func (f *finder) power(n *syntax.Node) {
+func (f *finder) power(n *syntax.Node) (text, how string) {
 	name := n.Kids[0]
 	if name.Kind != syntax.Name || name.Var != nil || !powers[name.Op] || len(n.Kids) != 3 || !f.inLoop(n) || f.macro(n) {
-		return
+		return "", ""
 	}
 	e := n.Kids[2].Bare()
 	if e.Kind != syntax.Number {
-		return
+		return "", ""
 	}
 	k, err := strconv.ParseFloat(strings.TrimRight(e.Op, "fF"), 64)
 	x := n.Kids[1].Bare()
@@ -63,21 +76,21 @@ func (f *finder) power(n *syntax.Node) {
 	_, index := peel(x)
 	switch {
 	case err != nil || k != 2 && k != 3 && k != 4 && k != 0.5 && k != 1.5:
-		return
+		return "", ""
 	case k != 2 && !f.opt.Reassociate:
 		f.refuse(n, "a product rounds twice where pow(x, %v) rounds once: allow it with a tolerance", e.Op)
-		return
+		return "", ""
 	case f.device() && !f.opt.Reassociate:
 		f.refuse(n, "%s of a device may round otherwise than a product: allow it with a tolerance", name.Op)
-		return
+		return "", ""
 	case x.Kind != syntax.Name && index == nil && !f.simple(x):
 		f.refuse(n, "%s would be computed more than once", oneLine(f.text(x)))
-		return
+		return "", ""
 	case double && t != "double" && t != "float" || !double && t != "float" && !(f.device() && t == "double"):
 		f.refuse(n, "%s is converted by the call, or of a type that is not known", f.text(x))
-		return
+		return "", ""
 	}
-	text := "(" + f.text(x) + ")"
+	text = "(" + f.text(x) + ")"
 	if x.Kind == syntax.Name {
 		text = f.text(x)
 	}
@@ -88,14 +101,14 @@ func (f *finder) power(n *syntax.Node) {
 	if !f.device() && !double {
 		root = "sqrtf"
 	}
-	now, how := strings.Join(repeat(text, int(k)), " * "), "a product"
+	now, how := strings.Join(repeat(text, int(k)), " * "), "products"
 	switch k {
 	case 0.5:
-		now, how = fmt.Sprintf("%s(%s)", root, text), "a square root"
+		now, how = fmt.Sprintf("%s(%s)", root, text), "square roots"
 	case 1.5:
-		now, how = fmt.Sprintf("%s * %s(%s)", text, root, text), "a product with a square root"
+		now, how = fmt.Sprintf("%s * %s(%s)", text, root, text), "products with square roots"
 	}
-	f.offer(n, 1.6, fmt.Sprintf("%s in place of a call of %s", how, name.Op), change{n.Start, n.End, "(" + now + ")"})
+	return "(" + now + ")", how
 }
 
 // simple reports whether an expression is made of operations that a compiler sees

@@ -66,8 +66,11 @@ func (v *view) typeOf(n *syntax.Node) string {
 		return wider(v.typeOf(n.Kids[1]), v.typeOf(n.Kids[2]))
 	case syntax.Call:
 		f := n.Kids[0].Bare()
-		if f.Kind != syntax.Name || v.fn.Kernel {
+		if f.Kind != syntax.Name {
 			return ""
+		}
+		if v.fn.Kernel {
+			return v.generic(n, f.Op)
 		}
 		for _, file := range v.unit.files {
 			if fn := file.Find(f.Op); fn != nil {
@@ -83,6 +86,30 @@ func (v *view) typeOf(n *syntax.Node) string {
 		if strings.HasSuffix(f.Op, "f") && doubles[strings.TrimSuffix(f.Op, "f")] {
 			return "float"
 		}
+	}
+	return ""
+}
+
+// generic is the type of a call in a kernel, where functions are of the type of
+// their arguments.
+func (v *view) generic(n *syntax.Node, name string) string {
+	switch {
+	case strings.HasPrefix(name, "get_") && ids[name]:
+		return "unsigned long"
+	case !pure[name] || len(n.Kids) < 2 || strings.Contains(v.file.Text[v.fn.Start:v.fn.End], "threadIdx"):
+		return ""
+	case doubles[name] || strings.HasPrefix(name, "native_") || name == "rsqrt" || name == "mad" || name == "mix":
+		if t := v.typeOf(n.Kids[1]); floating(t) {
+			return t
+		}
+	case name == "clamp" || name == "min" || name == "max":
+		t := v.typeOf(n.Kids[1])
+		for _, a := range n.Kids[2:] {
+			if v.typeOf(a) != t {
+				return ""
+			}
+		}
+		return t
 	}
 	return ""
 }

@@ -136,7 +136,7 @@ func threads(f *finder) {
 		}
 		part := 1.0
 		if !nested {
-			part = 0.6
+			part = 0.3 // starting threads may cost more than it does
 		}
 		schedule := ""
 		for _, o := range f.loops {
