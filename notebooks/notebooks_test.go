@@ -46,7 +46,7 @@ func rooflab(t *testing.T, datasets string, args ...string) (status int, output 
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	for _, pattern := range []string{"first-look-*", "explanation-*", "rooflab-heat-*"} {
+	for _, pattern := range []string{"first-look-*", "explanation-*", "rooflab-heat-*", "optimizer-*"} {
 		if left, _ := filepath.Glob(filepath.Join(tmp, pattern)); err == nil && left != nil {
 			t.Errorf("files are left behind: %v", left)
 		}
@@ -58,6 +58,7 @@ const (
 	firstLook   = "01-first-look.ipynb"
 	explanation = "02-from-counters-to-an-explanation.ipynb"
 	howLong     = "03-how-long-will-it-take.ipynb"
+	proof       = "04-an-optimizer-that-has-to-prove-it.ipynb"
 )
 
 // files lists the files of this folder.
@@ -209,6 +210,48 @@ func TestHowLongRuns(t *testing.T) {
 	}
 	if types["text/html"] < 3 {
 		t.Errorf("outputs of types %v, want a comparison, progress and a listing", types)
+	}
+	if after := files(t); after != before {
+		t.Errorf("the run changed the folder:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+// What is faster depends on the machine and its load; what is right, what is
+// evidence, and what is turned down for which reason, does not.
+func TestProofRuns(t *testing.T) {
+	for _, tool := range []string{"gcc", "clang", "valgrind"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(tool + " is not there")
+		}
+	}
+	before := files(t)
+	out := filepath.Join(t.TempDir(), "out.ipynb")
+	if status, output := rooflab(t, "", "run", proof, "-o", out); status != 0 {
+		t.Fatalf("exit status %d:\n%s", status, output)
+	}
+	nb, err := notebook.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, types := shown(nb)
+	for _, want := range []string{
+		"hot: step; about ", "interchange of stencil.c:8, cites [C1", "builds: true",
+		"right: true, on 2 fresh inputs of sizes [512 128]; out.bin is the same bit for bit, 262144 values", // 512 x 512
+		"predicts D1mr down: came true",
+		"Candidates\nround  candidate",
+		"(unknown evidence)", "(wrong result)", "(read-only file)", "(sleeping)", "(timer tricks)", "(no edit)",
+		"a bad model      5 ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is nowhere in the outputs:\n%s", want, text)
+		}
+	}
+	rejected := "first I want to read it; what may be applied all the same can be accepted by name"
+	if confirmed := strings.Contains(text, "times as fast, with the same outputs"); confirmed != strings.Contains(text, rejected) || confirmed == strings.Contains(text, "Nothing was confirmed on this machine today") {
+		t.Errorf("what was confirmed was not to be rejected, and then accepted:\n%s", text)
+	}
+	if types["image/svg+xml"] != 1 || types["text/html"] < 8 {
+		t.Errorf("outputs of types %v, want a plot, hunks, progress, reports and scores", types)
 	}
 	if after := files(t); after != before {
 		t.Errorf("the run changed the folder:\n%s\nbefore:\n%s", after, before)

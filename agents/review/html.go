@@ -17,8 +17,7 @@ import (
 // Okabe and Ito's colours, and so is what became of a prediction.
 const Style = `<style>
 .rl-review{color:inherit;line-height:1.45}
-.rl-review .hunk{display:grid;grid-template-columns:minmax(0,3fr) minmax(15em,2fr);gap:.4em 1.2em;margin:.7em 0;border-top:1px solid rgba(128,128,128,.4);padding-top:.4em}
-@media(max-width:60em){.rl-review .hunk{grid-template-columns:minmax(0,1fr)}}
+.rl-review .hunk{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,28em),1fr));gap:.4em 1.2em;margin:.7em 0;border-top:1px solid rgba(128,128,128,.4);padding-top:.4em}
 .rl-review .where{grid-column:1/-1;font-size:.93em;opacity:.85}
 .rl-review .code{overflow-x:auto;max-height:40em;overflow-y:auto;border-radius:3px;background:rgba(128,128,128,.1);align-self:start}
 .rl-review .code:focus-visible,.rl-review summary:focus-visible{outline:2px solid #0072b2;outline-offset:2px}
