@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,7 +31,7 @@ const (
 )
 
 const (
-	mostStart = 30 * time.Second // until a stage is ready
+	mostStart = 2 * time.Minute  // until a stage is ready, on a machine with much other work
 	mostEnd   = 30 * time.Second // from the time limit to the end of a stage
 )
 
@@ -217,6 +218,7 @@ type conversation struct {
 	socket int
 	work   *os.Root
 	waited bool
+	late   atomic.Bool // it was killed because it was not ready in time
 
 	mu   sync.Mutex // of what other goroutines call: kill and enough
 	open bool       // the socket is
@@ -295,7 +297,7 @@ func (s *conversation) converse(c Command, j job) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	late := time.AfterFunc(mostStart, s.kill)
+	late := time.AfterFunc(mostStart, func() { s.late.Store(true); s.kill() })
 	defer late.Stop()
 	if err := unix.Sendto(s.socket, data, unix.MSG_NOSIGNAL, nil); err != nil {
 		return Outcome{}, fmt.Errorf("handing the sandbox a command of %d bytes with its environment: %w", len(data), err)
@@ -350,6 +352,12 @@ func (s *conversation) hear() (report, int, error) {
 			return report{}, -1, err
 		}
 		break
+	}
+	if n <= 0 && s.late.Load() {
+		if s.work == nil {
+			return report{}, -1, fmt.Errorf("the first process of the sandbox was not ready after %v: the machine may have too much other work", mostStart)
+		}
+		return report{}, -1, fmt.Errorf("the first process of the sandbox said nothing for %v after the time limit: the machine may have too much other work", mostEnd)
 	}
 	if n <= 0 && s.work != nil {
 		return report{}, -1, errors.New("the first process of the sandbox was ended, and what it ran with it")
