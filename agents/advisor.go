@@ -59,15 +59,20 @@ type Proposal struct {
 	Notes    []string         `json:"notes,omitempty"`    // what a reader should know
 	// Transformation is the one of package rules that it is, "" where it is none.
 	Transformation string `json:"transformation,omitempty"`
+	// Model is what answered, as its server calls it, often with a version.
+	Model string `json:"model,omitempty"`
 }
 
 // Advice is what an advisor says to a case.
 type Advice struct {
+	Round     int            `json:"round,omitempty"` // of the case, filled in by Optimize
 	Proposals []Proposal     `json:"proposals"`
 	Supplied  []string       `json:"supplied"` // ids of the evidence that it was shown
 	Prompt    *prompt.Prompt `json:"prompt,omitempty"`
 	Usage     llm.Spent      `json:"usage"`
 	Notes     []string       `json:"notes,omitempty"` // what a reader should know, such as what is not proposed and why
+	// Model is what answered, as its server calls it, often with a version.
+	Model string `json:"model,omitempty"`
 }
 
 // Read reads an answer as a proposal. Blocks that name no file are of the first

@@ -32,6 +32,19 @@ type asking struct {
 
 func (a asking) Name() string { return a.model.Name() }
 
+// Parameters are those of all its questions.
+func (a asking) Parameters() Parameters {
+	most := a.opt.MaxTokens
+	if most == 0 {
+		most = llm.DefaultMaxTokens
+	}
+	prompts := a.opt.Prompt.Tokens
+	if prompts == 0 {
+		prompts = prompt.DefaultTokens
+	}
+	return Parameters{Answers: max(1, a.opt.Answers), PromptTokens: prompts, AnswerTokens: most, Temperature: a.opt.Temperature}
+}
+
 func (a asking) Advise(ctx context.Context, c Case) (Advice, error) {
 	in := prompt.Input{Target: c.Target, Report: c.Report, Sources: c.Sources, Failure: c.Failure, Examples: c.Tried}
 	if c.Past != nil {
@@ -59,7 +72,8 @@ func (a asking) Advise(ctx context.Context, c Case) (Advice, error) {
 		if answer != nil {
 			add(&out.Usage, answer.Spent)
 			proposal := Read(answerName(i), answer.Text, c.Sources)
-			proposal.Notes = answer.Notes
+			proposal.Notes = append(proposal.Notes, answer.Notes...)
+			proposal.Model = answer.Served
 			if answer.Stop != llm.StopEnd {
 				proposal.Notes = append(proposal.Notes, fmt.Sprintf("the answer ended by %q", answer.Stop))
 			}

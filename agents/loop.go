@@ -264,6 +264,9 @@ func (r *runner) turn(ctx context.Context, round *Round, base *node, original *P
 		return err
 	}
 	round.Supplied, round.Usage = advice.Supplied, advice.Usage
+	if p := advice.Prompt; p != nil {
+		round.Prompt = hash([]byte(p.System + "\x00" + p.User))
+	}
 	round.Notes = append(round.Notes, advice.Notes...)
 	if round.Supplied == nil {
 		round.Supplied = []string{}

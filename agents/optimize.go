@@ -84,7 +84,8 @@ type Round struct {
 	Base       string       `json:"base"` // the program that it began with
 	Hot        []HotKernel  `json:"hot"`
 	Evidence   *Evidence    `json:"evidence"`
-	Supplied   []string     `json:"supplied"` // ids that the advisor was shown
+	Supplied   []string     `json:"supplied"`                // ids that the advisor was shown
+	Prompt     string       `json:"prompt_sha256,omitempty"` // of a model's question, which is in the journal
 	Usage      llm.Spent    `json:"usage"`
 	Notes      []string     `json:"notes,omitempty"` // of the advisor, the history and the judge
 	Candidates []*Candidate `json:"candidates"`
@@ -225,7 +226,7 @@ func (r *runner) head(ctx context.Context) error {
 		return err
 	}
 	input := []any{rec.Target, rec.Sources, rec.Advisor, rec.Seed, r.opt.Repairs, r.opt.Measure, r.opt.Search.String(), r.opt.Prefer, r.opt.Learn, r.judgeName(), r.opt.Keep}
-	rec, err = once(ctx, r.journal, "run", input, func(context.Context) (Record, error) { return rec, nil })
+	rec, err = once(ctx, r.journal, "run", input, func(ctx context.Context) (Record, error) { return rec.with(ctx, r.Workbench) })
 	if err != nil {
 		return fmt.Errorf("%s holds a run of something else (other sources, target, backend, search, judge or seed): take another folder: %w", r.Dir, err)
 	}
@@ -317,7 +318,11 @@ func (r *runner) advise(ctx context.Context, step string, c Case) (Advice, error
 		texts = append(texts, s.Text)
 	}
 	input := []any{c.Round, c.Repair, c.Of, c.Report, c.Sources, texts, c.Tried, c.Past}
-	a, lost, err := paid(ctx, r.journal, step, input, func(ctx context.Context) (Advice, error) { return r.opt.Advisor.Advise(ctx, c) })
+	a, lost, err := paid(ctx, r.journal, step, input, func(ctx context.Context) (Advice, error) {
+		a, err := r.opt.Advisor.Advise(ctx, c)
+		a.Round = c.Round
+		return a, err
+	})
 	if lost {
 		r.res.Lost++
 	}

@@ -27,23 +27,28 @@ type Recorded struct {
 // Replay is an advisor that gives recorded answers, whatever the case. path is
 // a file with a Recorded in JSON on each line, or a folder of texts: NAME.txt is
 // an answer of the first round, roundN-NAME.txt one of another, NAME.repairK.txt
-// repairs NAME.
+// repairs NAME; or the folder of a run, whose answers are given again, whoever gave
+// them, in the rounds that they were given in.
 func Replay(path string) (Advisor, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading recorded answers: %w", err)
 	}
 	var list []Recorded
-	if info.IsDir() {
-		list, err = readFolder(path)
-	} else {
+	_, missing := os.Stat(filepath.Join(path, "journal.jsonl"))
+	switch {
+	case !info.IsDir():
 		list, err = readLines(path)
+	case missing == nil:
+		list, err = readRun(filepath.Join(path, "journal.jsonl"))
+	default:
+		list, err = readFolder(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading recorded answers: %w", err)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("reading recorded answers: %s holds none: name a file of JSON lines, or a folder of .txt files", path)
+		return nil, fmt.Errorf("reading recorded answers: %s holds none: name a file of JSON lines, a folder of .txt files, or that of a run", path)
 	}
 	return Answers("replay:"+filepath.Base(path), list)
 }
@@ -145,5 +150,55 @@ func readFolder(dir string) ([]Recorded, error) {
 		out = append(out, Recorded{Name: m[2], Round: round, Repair: repair, Answer: string(text)})
 	}
 	slices.SortStableFunc(out, func(a, b Recorded) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+var adviceStep = regexp.MustCompile(`^r([1-9][0-9]{0,3})/(?:advice|(.+)/repair([1-9][0-9]{0,3}))$`)
+
+// readRun reads the answers of a run out of its journal. Those of the rules are
+// written as edits are.
+func readRun(path string) ([]Recorded, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var out []Recorded
+	turns := map[string]string{} // the turn that has an answer, by its round and name
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		var e entry
+		if line[len(line)-1] != '\n' {
+			break // cut when the process ended
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("%s:%d: not a line of a journal: %w", path, n, err)
+		}
+		m := adviceStep.FindStringSubmatch(e.Step)
+		if m == nil || e.Begin {
+			continue
+		}
+		var a Advice
+		if err := json.Unmarshal(e.Value, &a); err != nil {
+			return nil, fmt.Errorf("%s:%d: the step %s is no advice: %w", path, n, e.Step, err)
+		}
+		repair, _ := strconv.Atoi(m[3])
+		for _, p := range a.Proposals {
+			r := Recorded{Name: p.Name, Round: a.Round, Repair: repair, Answer: p.Text}
+			if repair > 0 {
+				r.Name = m[2]
+			}
+			// Where a search goes on from several programs, a round has several turns.
+			if key := fmt.Sprint(a.Round, r.Name); turns[key] == "" {
+				turns[key] = m[1]
+			} else if turns[key] != m[1] {
+				r.Name += ", turn " + m[1]
+			}
+			if r.Answer == "" {
+				r.Answer = edit.Format(p.Edits)
+			}
+			out = append(out, r)
+		}
+	}
 	return out, nil
 }
