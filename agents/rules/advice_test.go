@@ -260,3 +260,36 @@ int main(int argc, char **argv)
 		}
 	}
 }
+
+func TestWhatMayBeDoneAtOnceIsProposedAtOnce(t *testing.T) {
+	text := walk + `
+void third(long n, double *restrict a, double *restrict b)
+{
+    for (long j = 0; j < n; j++)
+        for (long i = 0; i < n; i++)
+            a[i * n + j] = b[i * n + j];
+}
+`
+	c := rules.Case{Sources: editable(text), Evidence: hot("walk", "third"), Build: [][]string{{"gcc", "-O2", "-fopenmp"}}}
+	advice := rules.Advisor{}.Advise(c)
+	all := advice.Together()
+	first := all[0]
+	if first.Transformation != "interchange+flags" || first.Function != "walk, third" {
+		t.Errorf("the first is %s of %s, not what promises most in both functions", first.Transformation, first.Function)
+	}
+	if !reflect.DeepEqual(first.Edit.Evidence, []string{"H1", "H2"}) {
+		t.Errorf("it cites %v", first.Edit.Evidence)
+	}
+	for _, p := range all {
+		patch := edit.Apply([]edit.Edit{p.Edit}, c.Sources, edit.Rules{Evidence: []string{"H1", "H2"}})
+		if patch.Accepted() != 1 {
+			t.Errorf("%s of %s cannot be applied: %v", p.Transformation, p.Function, patch.Outcomes[0].Rejected)
+		}
+	}
+	if p := find(all, "threads", "walk, third"); p == nil {
+		t.Error("threads in both functions are not proposed together")
+	}
+	if len(all) <= len(advice.Proposals) || find(all, "interchange", "third") == nil {
+		t.Error("proposals of one function alone are gone")
+	}
+}

@@ -3,42 +3,59 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/rooflab/rooflab/agents/edit"
 )
 
-// Together is the proposals with others that join those of several functions: what
-// is changed in one function does not matter to another, so that all may be done
-// at once. One joins the best of each function, the others those of one
-// transformation.
+// Together is the proposals with others that join some of them, which may be done
+// at once: what is changed in one function does not matter to another, and what
+// the compiler is asked for by flags not to what the text says. One joins the best
+// of each function and flags, the others those of one transformation.
 func (a Advice) Together() []Proposal {
-	best := func(name string, of func(Proposal) bool) []Proposal {
-		var out []Proposal
+	first := func(ps []Proposal, of func(Proposal) bool) (out []Proposal) {
 		for _, p := range a.Proposals {
-			if of(p) && !slices.ContainsFunc(out, func(q Proposal) bool {
-				return q.File == p.File && q.Function == p.Function && (name != "vectorisation" || overlap(p, q))
-			}) {
-				out = append(out, p)
+			if of(p) && !slices.ContainsFunc(ps, func(q Proposal) bool { return overlap(p, q) }) {
+				return []Proposal{p}
 			}
 		}
-		return out
+		return nil
 	}
-	joined := []Proposal{}
-	join := func(ps []Proposal, why string) {
-		functions := map[string]bool{}
-		for _, p := range ps {
-			functions[p.File+" "+p.Function] = true
+	var joined []Proposal
+	// Whether threads gain anything depends on what else the machine does.
+	for _, threads := range []bool{false, true} {
+		var all []Proposal
+		for i, p := range a.Proposals {
+			same := func(q Proposal) bool { return q.File == p.File && q.Function == p.Function }
+			if slices.ContainsFunc(a.Proposals[:i], same) {
+				continue
+			}
+			best := first(nil, func(q Proposal) bool { return same(q) && q.Transformation != "flags" && (threads || q.Transformation != "threads") })
+			all = append(all, append(best, first(best, func(q Proposal) bool { return same(q) && q.Transformation == "flags" })...)...)
 		}
-		if len(functions) < 2 {
-			return
+		if len(all) > 1 {
+			p := joinOf(all, "what promises most")
+			if !slices.ContainsFunc(joined, func(q Proposal) bool { return reflect.DeepEqual(p.Edit.Hunks, q.Edit.Hunks) }) {
+				joined = append(joined, p)
+			}
 		}
-		joined = append(joined, joinOf(ps, why))
 	}
-	join(best("", func(p Proposal) bool { return p.Transformation != "flags" }), "what promises most in each function")
 	for _, t := range Transformations {
-		join(best(t.Name, func(p Proposal) bool { return p.Transformation == t.Name }), t.Title)
+		var of []Proposal
+		functions := map[string]bool{}
+		for _, p := range a.Proposals {
+			if p.Transformation == t.Name && !slices.ContainsFunc(of, func(q Proposal) bool {
+				return q.File == p.File && q.Function == p.Function && (t.Name != "vectorisation" || overlap(p, q))
+			}) {
+				of = append(of, p)
+				functions[p.File+" "+p.Function] = true
+			}
+		}
+		if len(functions) > 1 {
+			joined = append(joined, joinOf(of, t.Title))
+		}
 	}
 	out := append(joined, a.Proposals...)
 	slices.SortStableFunc(out, func(x, y Proposal) int { return cmp.Compare(y.Gain, x.Gain) })
@@ -47,10 +64,10 @@ func (a Advice) Together() []Proposal {
 
 func joinOf(ps []Proposal, why string) Proposal {
 	out := Proposal{Transformation: ps[0].Transformation, File: ps[0].File, Line: ps[0].Line}
-	var names, parts []string
+	var names, parts, kinds []string
 	for _, p := range ps {
-		if p.Transformation != out.Transformation {
-			out.Transformation = All
+		if !slices.Contains(kinds, p.Transformation) {
+			kinds = append(kinds, p.Transformation)
 		}
 		if !slices.Contains(names, p.Function) {
 			names = append(names, p.Function)
@@ -74,7 +91,7 @@ func joinOf(ps []Proposal, why string) Proposal {
 			}
 		}
 	}
-	out.Function = strings.Join(names, ", ")
+	out.Function, out.Transformation = strings.Join(names, ", "), strings.Join(kinds, "+")
 	out.Edit.Why = why + ": " + strings.Join(parts, ", ")
 	return out
 }
