@@ -57,6 +57,7 @@ func (r *runner) told(base *node) (tried []prompt.Example, done [][]edit.Edit) {
 // prepare takes a proposal through all steps before it is measured, up to the
 // first that turns it down.
 func (r *runner) prepare(ctx context.Context, c *Candidate, ask Case, supplied []string, original, base *Program) error {
+	began := c.sources
 	for try := 1; ; try++ {
 		if err := r.make(ctx, c, ask.Sources, supplied, original, base); err != nil {
 			return err
@@ -84,6 +85,7 @@ func (r *runner) prepare(ctx context.Context, c *Candidate, ask Case, supplied [
 		name := c.Proposal.Name
 		c.Repairs = append(c.Repairs, failed)
 		c.Proposal, c.Rejected, c.Program, c.Outcomes = advice.Proposals[0], nil, nil, nil
+		c.sources, c.Diff = began, "" // a repair is of the base, not of what it repairs
 		c.Proposal.Name = name
 		supplied = advice.Supplied
 	}
@@ -119,7 +121,11 @@ func (r *runner) compare(ctx context.Context, c *Candidate, base *Program) error
 	}
 	r.say(c.Round, c.Proposal.Name, "%s; profiling it", c.Measurements[0])
 	var err error
-	c.After, err = r.evidence(ctx, c.Program)
+	if c.After, err = r.evidence(ctx, c.Program); err != nil && ctx.Err() == nil {
+		// Its profiler may not know its instructions, or it fails where one looks.
+		c.Rejected = turnedDown(Profiling, NotProfiled, err.Error())
+		return nil
+	}
 	return err
 }
 

@@ -23,6 +23,7 @@ const (
 	Building   Step = "build"
 	Validating Step = "validate"
 	Measuring  Step = "measure"
+	Profiling  Step = "profile"
 	Choosing   Step = "choose"
 )
 
@@ -47,9 +48,10 @@ const (
 	LeftRunning  Reason = "left processes running"
 	Sleeping     Reason = "sleeping" // it calls functions to let time pass, or waits where the original computes
 	Slower       Reason = "slower"
-	NotFaster    Reason = "not faster" // no difference that counts
-	Unclear      Reason = "unclear"    // no difference was shown
-	Outdone      Reason = "outdone"    // faster, and another candidate of the round more so
+	NotFaster    Reason = "not faster"   // no difference that counts
+	Unclear      Reason = "unclear"      // no difference was shown
+	Outdone      Reason = "outdone"      // faster, and another candidate of the round more so
+	NotProfiled  Reason = "not profiled" // faster, and it fails where it is profiled: nothing could go on from it
 	OutOfBudget  Reason = "out of budget"
 	JudgedSlower Reason = "judged slower" // not measured: others of its turn were predicted to be faster
 	MoreEnergy   Reason = "more energy"

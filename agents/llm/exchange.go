@@ -23,6 +23,12 @@ const DefaultIdle = 10 * time.Minute
 
 var errIdle = errors.New("the server said nothing")
 
+// mostIdles is how many times as long as a server may say nothing an answer may
+// take in all: one that sends a little again and again would never end.
+const mostIdles = 12
+
+var errSlow = errors.New("the answer did not end")
+
 // exchange is one try.
 func (c *Client) exchange(ctx context.Context, q Request, key string, emit func(string)) (*Answer, *Error) {
 	p := protocols[c.at.provider]
@@ -41,6 +47,10 @@ func (c *Client) exchange(ctx context.Context, q Request, key string, emit func(
 	}
 	timer := time.AfterFunc(idle, func() { cancel(fmt.Errorf("%w for %v", errIdle, idle)) })
 	defer timer.Stop()
+	whole := time.AfterFunc(mostIdles*idle, func() {
+		cancel(fmt.Errorf("%w within %v; idle in the settings, of which that is %d times as much, makes it longer", errSlow, mostIdles*idle, mostIdles))
+	})
+	defer whole.Stop()
 
 	req, err := http.NewRequestWithContext(watched, http.MethodPost, c.url(), bytes.NewReader(body))
 	if err != nil {
@@ -141,7 +151,7 @@ func (c *Client) failure(ctx context.Context, err error, key string) *Error {
 	case errors.As(err, &told):
 		e.Text, e.Kind, e.Status, e.Temporary, e.after = "within the answer the server said: "+told.text, told.kind, told.code, told.temporary(), told.wait
 		e.cause = nil
-	case isMalformed(err):
+	case isMalformed(err), errors.Is(err, errSlow):
 		e.Temporary = false
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errBroken):
 		e.Text = errBroken.Error()

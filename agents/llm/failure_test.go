@@ -254,6 +254,38 @@ func TestAServerThatSaysNothingIsLeft(t *testing.T) {
 	}
 }
 
+// drip is a body that sends a comment each minute, for ever.
+type drip struct{ ctx context.Context }
+
+func (d drip) Read(p []byte) (int, error) {
+	select {
+	case <-d.ctx.Done():
+		return 0, d.ctx.Err()
+	case <-time.After(time.Minute): // of the bubble's clock
+		return copy(p, ": still here\n"), nil
+	}
+}
+
+func (d drip) Close() error { return nil }
+
+func TestAServerThatNeverEndsIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		idle := llm.Duration(90 * time.Second)
+		c := at(t, "openai", "http://127.0.0.1:1", llm.Options{Settings: &llm.Settings{Models: map[string]llm.Setting{"openai:m": {Idle: &idle}}},
+			HTTP: trip(func(r *http.Request) (*http.Response, error) {
+				out := response(r, 200, "")
+				out.Body = drip{r.Context()}
+				return out, nil
+			})})
+		_, err := c.Ask(t.Context(), hi, nil)
+		var e *llm.Error
+		if !errors.As(err, &e) || e.Temporary || e.Tries != 1 || !strings.Contains(err.Error(), "did not end within 18m0s") || time.Since(began) != 18*time.Minute {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
 func TestAnEndOfContextEndsWithinAnswersAndWaits(t *testing.T) {
 	for name, answer := range map[string]func(*http.Request) *http.Response{
 		"answer": func(r *http.Request) *http.Response {

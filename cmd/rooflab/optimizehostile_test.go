@@ -216,3 +216,55 @@ func TestOptimizeTurnsBadModelsDown(t *testing.T) {
 		}
 	}
 }
+
+// A repair is of the program as it was, not of what it repairs; and who is faster
+// and cannot be profiled is turned down, as nothing could go on from it.
+func TestOptimizeRepairsTheBaseAndNeedsAProfile(t *testing.T) {
+	for _, tool := range []string{"gcc", "valgrind"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(tool + " is not there")
+		}
+	}
+	dir, from := sampleTarget(t, strings.NewReplacer("repeats = 12", "repeats = 6", "per_run = 2", "per_run = 1", "rounds = 3", "rounds = 1",
+		`editable = ["matmul.c"]`, `editable = ["matmul.c", "matmul.h"]`, `, "matmul.h"]`, "]", "[[hot]]\nfile = \"matmul.c\"\nfunction = \"matmul\"\n", "").Replace)
+	good, err := os.ReadFile(filepath.Join(from, "good.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const prototype = "void matmul(int n, const double *a, const double *b, double *c);"
+	answers := t.TempDir()
+	for name, text := range map[string]string{
+		"halves": "file: matmul.h\nevidence: C1\n<<<<<<< SEARCH\n" + prototype + "\n=======\nint broken = ;\n" + prototype + "\n>>>>>>> REPLACE\n" + strings.Replace(first("n = n;"), "H1", "C1", 1),
+		// The halves have a right one, and a repair of that alone.
+		"halves.repair1": strings.Replace(then("if (n < 0) c[0] = 0;"), "H1", "C1", 1),
+		"shy": strings.Replace(string(good), "    {\n", "    {\n        extern char *getenv(const char *);\n        extern void exit(int);\n"+
+			"        if (i == 0 && getenv(\"LD_PRELOAD\"))\n            exit(9);\n", 1), // valgrind preloads its own
+	} {
+		if err := os.WriteFile(filepath.Join(answers, name+".txt"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, errs, status := run(t, "", "optimize", filepath.Join(dir, "matmul.toml"), "--backend", "replay:"+answers, "--out", filepath.Join(t.TempDir(), "out"), "--json", "--history", "off")
+	if status != 0 {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	var r optimized
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Rounds[0].Candidates) != 2 {
+		t.Fatalf("%+v", r.Rounds[0].Candidates)
+	}
+	halves, shy := r.Rounds[0].Candidates[0], r.Rounds[0].Candidates[1]
+	if len(halves.Repairs) != 1 || halves.Validation == nil || halves.Rejected != nil && halves.Rejected.Step != "measure" {
+		t.Errorf("the repaired answer is turned down: %+v, %+v", halves.Rejected, halves.Repairs)
+	}
+	switch {
+	case shy.Rejected == nil:
+		t.Errorf("what cannot be profiled is taken: %+v", shy)
+	case shy.Rejected.Step == "measure":
+		t.Logf("the gain was not shown on this machine today: %+v", shy.Rejected)
+	case shy.Rejected.Step != "profile" || shy.Rejected.Reason != "not profiled" || shy.Kept:
+		t.Errorf("what cannot be profiled is turned down so: %+v", shy.Rejected)
+	}
+}
