@@ -18,6 +18,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	binary = filepath.Join(dir, "rooflab")
+	if err := os.Setenv("ROOFLAB_HISTORY", "off"); err != nil { // the user's is not for tests
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	status := 1
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the program under test: %v\n%s", err, out)

@@ -27,6 +27,7 @@ func optimizeCommand() *cobra.Command {
 	opt := agents.Options{}
 	ask := agents.AskOptions{}
 	allow := rules.Options{}
+	var how searching
 	c := &cobra.Command{
 		Use:   "optimize TARGET.toml",
 		Short: "Make a program faster: evidence in, validated faster code out",
@@ -46,6 +47,16 @@ gemini:NAME, ollama:NAME or llamacpp:NAME@URL, whose exchanges are recorded in
 the folder; and replay:PATH, which gives recorded answers: such a record, a
 file with {"round": 1, "answer": "..."} on each line, or a folder of .txt files.
 
+To see it work, take one of the programs that rooflab brings: optimize sample lists
+them, and optimize sample NAME writes one.
+
+Each round goes on with the fastest program (--search best), the K fastest
+(beam:K), or all that no other beats in both time and energy (pareto, where the
+machine has sensors of energy). --judge asks a model first, and only the --measure
+most promising candidates of a turn are measured. Candidates and what came of
+them are kept in the user's history; optimize history shows it, and --learn tells
+the backend of what was alike: code of other programs is then in its prompts.
+
 The exit status is 0 where the loop was completed, whether or not anything
 faster was found.`,
 		Args: cobra.ExactArgs(1),
@@ -64,6 +75,9 @@ faster was found.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, done()) }()
+			if err := how.fill(&opt, cmd.ErrOrStderr()); err != nil {
+				return err
+			}
 			opt.Progress = func(e agents.Event) { fmt.Fprintln(cmd.ErrOrStderr(), e) }
 			res, err := agents.Optimize(ctx, t, opt)
 			if err != nil {
@@ -91,6 +105,7 @@ faster was found.`,
 			return nil
 		},
 	}
+	c.AddCommand(optimizeSampleCommand(), optimizeHistoryCommand())
 	f := c.Flags()
 	f.StringVar(&name, "backend", "rules", "who proposes edits: rules, replay:PATH, or a model such as llamacpp:NAME@URL")
 	f.IntVar(&ask.Answers, "candidates", 0, "candidates of a round: proposals of the rules, answers of a model")
@@ -101,6 +116,7 @@ faster was found.`,
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	f.IntVar(&opt.Rounds, "rounds", 0, "rounds, at most; the target's budget without it")
 	f.Uint64Var(&opt.Seed, "seed", 1, "seed of bootstraps; inputs have fresh seeds, which are recorded")
+	how.flags(f)
 	f.BoolVar(&apply, "apply", false, "write what was kept over the target's sources, where the gain was confirmed")
 	return c
 }

@@ -20,6 +20,8 @@ import (
 
 	"github.com/rooflab/rooflab/agents/edit"
 	"github.com/rooflab/rooflab/agents/judge"
+	"github.com/rooflab/rooflab/modeling/kernelcost"
+	"github.com/rooflab/rooflab/modeling/kernelcost/csource"
 	"github.com/rooflab/rooflab/modeling/llmperf"
 	"github.com/rooflab/rooflab/modeling/predict"
 )
@@ -129,7 +131,7 @@ func (m modeled) seconds(ctx context.Context, p judge.Program) (predict.Predicti
 			return predict.Prediction{}, err
 		}
 		x := llmperf.Example{Source: text, Kernel: l.Kernel, Global: l.Global, Local: l.Local, Seconds: math.NaN()}
-		if x.Args, err = llmperf.ParseArguments(l.Args); err != nil {
+		if x.Args, err = llmperf.ParseArguments(named(text, l)); err != nil {
 			return predict.Prediction{}, fmt.Errorf("the launch of %s: %w", l.Kernel, err)
 		}
 		examples = append(examples, x)
@@ -153,6 +155,21 @@ func (m modeled) seconds(ctx context.Context, p judge.Program) (predict.Predicti
 		return sum, fmt.Errorf("the model predicts %g s", sum.Value)
 	}
 	return sum, nil
+}
+
+// named are a launch's arguments with the names of the kernel's parameters, where
+// they have none of their own.
+func named(text string, l judge.Launch) string {
+	args := strings.Fields(l.Args)
+	unit := kernelcost.Parse(text, csource.Options{}).Unit
+	if fn := unit.Find(l.Kernel); fn != nil && len(fn.Params) == len(args) {
+		for i, a := range args {
+			if name := fn.Params[i].Name; name != "" && !strings.Contains(a, "=") {
+				args[i] = name + "=" + a
+			}
+		}
+	}
+	return strings.Join(args, " ")
 }
 
 // sourceOf is the source that has a kernel.

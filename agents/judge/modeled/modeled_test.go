@@ -26,13 +26,13 @@ func program(text string, launches ...judge.Launch) judge.Program {
 	return judge.Program{Language: "opencl", Sources: []edit.Source{{Path: "k.cl", Text: text}}, Launches: launches}
 }
 
-var launch = judge.Launch{Kernel: "k", Global: []int64{4096}, Local: []int64{64}, Args: "a=buf:float:4096:rw", Count: 3}
+var launch = judge.Launch{Kernel: "k", Global: []int64{4096}, Local: []int64{64}, Args: "buf:float:4096:rw", Count: 3}
 
 // model is fitted to kernels that take a nanosecond for each multiplication of a
 // work-item, so that a quarter of the loop is four times as fast.
 func model(t *testing.T) *predict.Fitted {
 	t.Helper()
-	args, err := llmperf.ParseArguments(launch.Args)
+	args, err := llmperf.ParseArguments("a=" + launch.Args)
 	if err != nil {
 		t.Fatal(err)
 	}
