@@ -193,3 +193,27 @@ func apply(t *testing.T, c rules.Case, ps []rules.Proposal) *edit.Patch {
 	}
 	return patch
 }
+
+func TestWhatIsProposedAtOnceKeepsResultsBitForBit(t *testing.T) {
+	c := rules.Case{Sources: sources(t, "testdata/c/*.[ch]"), Evidence: hot(functions...), Build: [][]string{build}}
+	want := outputs(t, c.Sources, nil)
+	tried := 0
+	for _, p := range (rules.Advisor{}).Advise(c).Together() {
+		if !strings.Contains(p.Transformation, "+") {
+			continue
+		}
+		tried++
+		patch := apply(t, c, []rules.Proposal{p})
+		if got := outputs(t, c.Sources, patch.Files); !slices.Equal(got, want) {
+			t.Errorf("%s of %s changes what is computed", p.Transformation, p.Function)
+			for i := range want {
+				if got[i] != want[i] {
+					t.Log(want[i], "is now", got[i])
+				}
+			}
+		}
+	}
+	if tried < 2 {
+		t.Errorf("%d proposals of several transformations, want those with and without threads", tried)
+	}
+}

@@ -15,25 +15,15 @@ import (
 // the compiler is asked for by flags not to what the text says. One joins the best
 // of each function and flags, the others those of one transformation.
 func (a Advice) Together() []Proposal {
-	first := func(ps []Proposal, of func(Proposal) bool) (out []Proposal) {
-		for _, p := range a.Proposals {
-			if of(p) && !slices.ContainsFunc(ps, func(q Proposal) bool { return overlap(p, q) }) {
-				return []Proposal{p}
-			}
-		}
-		return nil
-	}
 	var joined []Proposal
 	// Whether threads gain anything depends on what else the machine does.
 	for _, threads := range []bool{false, true} {
 		var all []Proposal
 		for i, p := range a.Proposals {
 			same := func(q Proposal) bool { return q.File == p.File && q.Function == p.Function }
-			if slices.ContainsFunc(a.Proposals[:i], same) {
-				continue
+			if !slices.ContainsFunc(a.Proposals[:i], same) {
+				all = append(all, a.bundle(same, threads)...)
 			}
-			best := first(nil, func(q Proposal) bool { return same(q) && q.Transformation != "flags" && (threads || q.Transformation != "threads") })
-			all = append(all, append(best, first(best, func(q Proposal) bool { return same(q) && q.Transformation == "flags" })...)...)
 		}
 		if len(all) > 1 {
 			p := joinOf(all, "what promises most")
@@ -62,6 +52,52 @@ func (a Advice) Together() []Proposal {
 	return out
 }
 
+// bundle is the best proposal of a function with those that go with it: cheaper
+// operations, what the compiler is told and asked for; within threads, what is kept
+// in registers and computed before a loop as well.
+func (a Advice) bundle(of func(Proposal) bool, threads bool) []Proposal {
+	var out []Proposal
+	add := func(kinds ...string) {
+		for _, p := range a.Proposals {
+			if of(p) && slices.Contains(kinds, p.Transformation) && !slices.ContainsFunc(out, func(q Proposal) bool { return overlap(p, q) && !headed(p, q) && !headed(q, p) }) {
+				out = append(out, p)
+				return
+			}
+		}
+	}
+	var first []string
+	for _, t := range Transformations {
+		if t.Name != "flags" && t.Name != "restrict" && (threads || t.Name != "threads") {
+			first = append(first, t.Name)
+		}
+	}
+	add(first...)
+	if len(out) > 0 && out[0].Transformation == "threads" {
+		add("scalar-replacement")
+		add("hoisting")
+	}
+	if len(out) > 0 && out[0].Transformation != "strength-reduction" {
+		add("strength-reduction")
+	}
+	add("restrict")
+	add("flags")
+	return out
+}
+
+// headed reports whether a proposal only puts flags before the lines that another
+// one begins with, so that both can be done. A pragma belongs to the very loop
+// that stood there.
+func headed(p, q Proposal) bool {
+	if len(p.Edit.Hunks) != 1 || p.Transformation != "flags" {
+		return false
+	}
+	h := p.Edit.Hunks[0]
+	n := len(h.Replace) - len(h.Search)
+	return n > 0 && slices.Equal(h.Replace[n:], h.Search) && slices.ContainsFunc(q.Edit.Hunks, func(k edit.Hunk) bool {
+		return k.File == h.File && k.At == h.At && len(k.Search) >= len(h.Search)
+	})
+}
+
 func joinOf(ps []Proposal, why string) Proposal {
 	out := Proposal{Transformation: ps[0].Transformation, File: ps[0].File, Line: ps[0].Line}
 	var names, parts, kinds []string
@@ -74,7 +110,7 @@ func joinOf(ps []Proposal, why string) Proposal {
 		}
 		parts = append(parts, fmt.Sprintf("%s of %s:%d", p.Transformation, p.File, p.Line))
 		out.Gain = min(0.99, out.Gain+p.Gain)
-		out.Edit.Hunks = append(out.Edit.Hunks, p.Edit.Hunks...)
+		out.Edit.Hunks = joinHunks(out.Edit.Hunks, p.Edit.Hunks)
 		for _, id := range p.Edit.Evidence {
 			if !slices.Contains(out.Edit.Evidence, id) {
 				out.Edit.Evidence = append(out.Edit.Evidence, id)
@@ -93,6 +129,27 @@ func joinOf(ps []Proposal, why string) Proposal {
 	}
 	out.Function, out.Transformation = strings.Join(names, ", "), strings.Join(kinds, "+")
 	out.Edit.Why = why + ": " + strings.Join(parts, ", ")
+	return out
+}
+
+// joinHunks adds changes to others. One that only puts lines before those that
+// another one changes becomes a part of it.
+func joinHunks(to, more []edit.Hunk) []edit.Hunk {
+	out := slices.Clone(to)
+	for _, h := range more {
+		i := slices.IndexFunc(out, func(k edit.Hunk) bool { return k.File == h.File && k.At == h.At })
+		if i < 0 {
+			out = append(out, h)
+			continue
+		}
+		head, body := h, out[i]
+		if n := len(head.Replace) - len(head.Search); n < 1 || !slices.Equal(head.Replace[n:], head.Search) {
+			head, body = body, head
+		}
+		n := len(head.Replace) - len(head.Search)
+		body.Replace = slices.Concat(head.Replace[:n], body.Replace)
+		out[i] = body
+	}
 	return out
 }
 
