@@ -8,6 +8,7 @@ import (
 	"github.com/rooflab/rooflab/agents/edit"
 	"github.com/rooflab/rooflab/agents/llm"
 	"github.com/rooflab/rooflab/agents/prompt"
+	"github.com/rooflab/rooflab/agents/rules"
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/modeling/insight"
 )
@@ -24,10 +25,13 @@ type Advisor interface {
 
 // Case is what an advisor is told.
 type Case struct {
-	Target  *target.Target
-	Report  *insight.Report // the evidence, of the program as Sources have it
-	Sources []edit.Source   // the current texts, with the lines that may be changed
-	Round   int             // from 1
+	Target *target.Target
+	Report *insight.Report // the evidence, of the program as Sources have it
+	// Launches are the shapes of launches of kernels, on all inputs of the target's
+	// sizes, where they are known.
+	Launches map[string]rules.Launch
+	Sources  []edit.Source // the current texts, with the lines that may be changed
+	Round    int           // from 1
 	// Tried are earlier proposals with what came of them, the latest first. Done are
 	// the edits among them that need not be proposed again: they were tried on this
 	// very program, or failed on another. nil stands for all of Tried.

@@ -13,11 +13,13 @@ import (
 
 	"github.com/rooflab/rooflab/agents/align"
 	"github.com/rooflab/rooflab/agents/measure"
+	"github.com/rooflab/rooflab/agents/rules"
 	"github.com/rooflab/rooflab/agents/sandbox"
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/agents/validate"
 	"github.com/rooflab/rooflab/collectors"
 	"github.com/rooflab/rooflab/collectors/host"
+	"github.com/rooflab/rooflab/collectors/ocllaunch"
 	"github.com/rooflab/rooflab/datasets"
 	"github.com/rooflab/rooflab/modeling/insight"
 )
@@ -33,7 +35,10 @@ type Evidence struct {
 	// report's items, by name.
 	Metrics map[string]Number `json:"metrics"`
 	Seed    uint64            `json:"input_seed"`
-	Seconds float64           `json:"seconds"` // that gathering it took
+	// Launches are the shapes in which kernels are launched on all inputs of the
+	// target's sizes, by kernel, where the profile tells.
+	Launches map[string]rules.Launch `json:"launches,omitempty"`
+	Seconds  float64                 `json:"seconds"` // that gathering it took
 }
 
 // Values are the metrics as package align has them.
@@ -81,28 +86,35 @@ func (w *Workbench) profile(ctx context.Context, p *Program) (*Evidence, error) 
 	}
 	defer os.RemoveAll(dir)
 	in, sizes := validate.Input{}, []string(nil)
-	if len(w.Target.Inputs.Sizes) > 0 {
-		sizes = w.Target.Inputs.Sizes[:1]
-		if pr := w.Target.Profile; pr != nil && pr.Size != "" {
-			sizes = []string{pr.Size}
-		}
-		in["size"] = sizes[0]
+	if size := w.profileSize(); size != "" {
+		in["size"], sizes = size, []string{size}
 	}
-	prepared, err := validate.Prepare(ctx, w.box, w.check(p, p, sizes), in, 0, dir)
+	check := w.check(p, p, sizes)
+	if err := w.warmed(ctx, &check, p, p, w.profileSize()); err != nil {
+		return nil, err
+	}
+	prepared, err := validate.Prepare(ctx, w.box, check, in, 0, dir)
 	if err != nil {
 		return nil, err
 	}
 	e.Seed = prepared.Seed
-	command, file, format, err := w.profiling(prepared)
+	command, file, format, err := w.profiling(ctx, prepared)
 	if err != nil {
 		return nil, err
+	}
+	var launches []ocllaunch.Launch
+	look := func(path string) (err error) {
+		if format == ocllaunch.Format {
+			launches, err = w.rewrite(p, path)
+		}
+		return err
 	}
 	if command == nil {
 		e.How = fmt.Sprintf("%d timed runs (the target has no profile command): where the time goes within the program was not measured", timedRuns)
 		e.Run, err = w.timed(ctx, s, p, prepared)
 	} else {
 		e.How = target.Command(command.Argv).String()
-		e.Run, err = w.profiled(ctx, s, dir, *command, file, format)
+		e.Run, err = w.profiled(ctx, s, dir, *command, file, format, look)
 	}
 	if err != nil {
 		return nil, err
@@ -122,6 +134,13 @@ func (w *Workbench) profile(ctx context.Context, p *Program) (*Evidence, error) 
 	more, err := w.lines(ctx, s, e)
 	if err != nil {
 		return nil, err
+	}
+	if launches != nil {
+		device, said, err := w.device(ctx, s, e, p, launches)
+		if err != nil {
+			return nil, err
+		}
+		more, notes = append(more, device...), append(notes, said...)
 	}
 	e.Report.Items = append(e.Report.Items, append(more, static...)...)
 	e.Report.Notes = append(e.Report.Notes, notes...)
@@ -164,43 +183,12 @@ func (w *Workbench) report(ctx context.Context, s *datasets.Store, run int64) (*
 	return insight.Of(ctx, s, opt)
 }
 
-// profiling is the command that profiles, in the sandbox, the file that it
-// leaves there, and its format. No command: the target has none.
-func (w *Workbench) profiling(p validate.Prepared) (*sandbox.Command, string, string, error) {
-	pr := w.Target.Profile
-	if pr == nil || pr.Collector == "run" {
-		return nil, "", "", nil
-	}
-	c := p.Original
-	c.Limits.Wall, c.Limits.CPU = pr.Timeout.Value(), 0
-	file := pr.File
-	switch {
-	case pr.Collector == "valgrind":
-		file = "profile.callgrind"
-		argv := []string{"valgrind", "--tool=callgrind", "--callgrind-out-file=" + file, "--cache-sim=yes", "--branch-sim=yes", "--dump-line=yes", "--"}
-		c.Argv = append(argv, c.Argv...)
-		return &c, file, "callgrind", nil
-	case pr.Collector != "":
-		return nil, "", "", fmt.Errorf("the collector %s measures outside of the sandbox, where no candidate is run: give profile.command and its file in its place, or the collectors valgrind or run", pr.Collector)
-	}
-	if file == "" {
-		file = "rooflab.profile"
-	}
-	values := map[target.Placeholder]string{target.Profiled: file, target.Seed: fmt.Sprint(p.Seed), target.Size: p.Input["size"]}
-	argv, err := pr.Command.Expand(values)
-	if err != nil {
-		return nil, "", "", err
-	}
-	c.Argv = argv
-	return &c, file, pr.Import, nil
-}
-
-// profiled runs a profiler and imports what it wrote.
-func (w *Workbench) profiled(ctx context.Context, s *datasets.Store, dir string, c sandbox.Command, file, format string) (int64, error) {
+// profiled runs a profiler and imports what it wrote, after look has seen it.
+func (w *Workbench) profiled(ctx context.Context, s *datasets.Store, dir string, c sandbox.Command, file, format string, look func(path string) error) (int64, error) {
 	c.Keep = filepath.Join(dir, "profile")
 	o, err := w.box.Run(ctx, c)
 	if err != nil {
-		return 0, err
+		return 0, w.cannotProfile(err)
 	}
 	// Profilers choose endings of their own: ncu writes FILE.ncu-rep.
 	if _, ok := o.File(file); !ok {
@@ -213,8 +201,14 @@ func (w *Workbench) profiled(ctx context.Context, s *datasets.Store, dir string,
 	}
 	path := filepath.Join(c.Keep, filepath.FromSlash(file))
 	if _, err := os.Stat(path); err != nil || !o.OK() {
+		if format == ocllaunch.Format {
+			return 0, w.noLaunches(o)
+		}
 		said := strings.TrimSpace(string(o.Stderr))
-		return 0, fmt.Errorf("%s ended with %s, and its profile is to be in %s: %s", target.Command(c.Argv), o, file, said[:min(len(said), 1000)])
+		return 0, w.cannotProfile(fmt.Errorf("%s ended with %s, and its profile is to be in %s: %s", target.Command(c.Argv), o, file, said[:min(len(said), 1000)]))
+	}
+	if err := look(path); err != nil {
+		return 0, err
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -47,7 +47,7 @@ func (a ruled) Advise(_ context.Context, c Case) (Advice, error) {
 	if c.Failure != nil {
 		return out, nil // it would propose the same again
 	}
-	ask := rules.Case{Sources: c.Sources, Evidence: c.Report.Items}
+	ask := rules.Case{Sources: c.Sources, Evidence: c.Report.Items, Launches: c.Launches}
 	for _, command := range c.Target.Build.Commands {
 		ask.Build = append(ask.Build, command)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/agents/validate"
 	"github.com/rooflab/rooflab/collectors/host"
+	"github.com/rooflab/rooflab/collectors/ocllaunch"
 )
 
 // Workbench is where the programs of a target are built, checked, measured and
@@ -30,6 +31,7 @@ type Workbench struct {
 	// them.
 	Sensors measure.Sensors
 	box     *sandbox.Box
+	shapes  map[string][][]ocllaunch.Launch // by size, of the host programs that were looked at
 }
 
 // NewWorkbench opens a workbench in a folder, which is made where there is none.
