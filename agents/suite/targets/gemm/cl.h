@@ -145,17 +145,15 @@ static cl_mem output(size_t size)
     return b;
 }
 
-// write reads a buffer back and writes it to a file.
-static void write(cl_mem b, size_t size, const char *path)
+// save writes results to a file.
+static int save(const void *data, size_t size, const char *path)
 {
-    void *data = malloc(size);
     FILE *f = fopen(path, "wb");
-    check(clEnqueueReadBuffer(queue, b, CL_TRUE, 0, size, data, 0, NULL, NULL), "clEnqueueReadBuffer");
     if (!f || fwrite(data, 1, size, f) != size || fclose(f)) {
         perror(path);
-        exit(1);
+        return 1;
     }
-    free(data);
+    return 0;
 }
 
 // xorshift64 (Marsaglia 2003)

@@ -49,6 +49,7 @@ int main(int argc, char **argv)
     check(clSetKernelArg(k, 3, sizeof c, &c), "clSetKernelArg");
     size_t global[] = {n, n}, local[] = {16, 16};
     check(clEnqueueNDRangeKernel(queue, k, 2, NULL, global, local, 0, NULL, NULL), "clEnqueueNDRangeKernel");
-    write(c, bytes, argv[2]);
-    return 0;
+    float *results = malloc(bytes);
+    check(clEnqueueReadBuffer(queue, c, CL_TRUE, 0, bytes, results, 0, NULL, NULL), "clEnqueueReadBuffer");
+    return save(results, bytes, argv[2]);
 }
