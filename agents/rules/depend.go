@@ -31,6 +31,13 @@ func (v *view) region(n *syntax.Node) *region {
 			r.bound = append(r.bound, l)
 		}
 	}
+	for _, a := range r.e.accesses {
+		for _, l := range a.loops {
+			if v.loopOf[l.node] != l && !slices.Contains(r.inner, l) { // of a condition, see guards
+				r.inner, r.bound = append(r.inner, l), append(r.bound, l)
+			}
+		}
+	}
 	for _, p := range v.fn.Params {
 		if unsigned(p.Type.Base) && !p.Type.Indirect() {
 			r.least[v.key(p)] = 0

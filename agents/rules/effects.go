@@ -133,7 +133,10 @@ func (c *collector) node(n *syntax.Node) {
 	case syntax.If, syntax.Conditional:
 		c.node(n.Kids[0])
 		c.inIf++
+		around := c.loops
+		c.loops = slices.Concat(around, v.guards(n))
 		c.node(n.Kids[1])
+		c.loops = around
 		c.node(n.Kids[2])
 		c.inIf--
 	case syntax.Return:

@@ -120,6 +120,9 @@ func TestIllegalTransformationsAreRefusedWithTheReason(t *testing.T) {
 					for (long z = 1; z < n - 1; z++)
 						a[(z * n + y) * n + x] = a[((z + 1) * n + y) * n + x - 1]; }`, "order that would change"},
 		{"two pointers into one array", "vectorisation", `void f(long n, double *restrict a) { const double *b = a + 1; for (long i = 1; i < n; i++) a[i] = b[i - 2]; }`, "different iterations"},
+		{"a place that a condition leaves open above", "threads", `void f(int n, int m, const int *restrict k, int *restrict a) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { int b = k[j]; if (b >= 0) a[i * m + b]++; } }`, "different iterations"},
+		{"a place outside of the condition", "threads", `void f(int n, int m, const int *restrict k, int *restrict a) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { int b = k[j]; if (b >= 0 && b < m) a[i * m] += 1; a[i * m + b]++; } }`, "different iterations"},
+		{"a place in the other branch", "threads", `void f(int n, int m, const int *restrict k, int *restrict a) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { int b = k[j]; if (b >= 0 && b < m) a[i * m] += 1; else a[i * m + b]++; } }`, "different iterations"},
 		{"a pointer that moves", "vectorisation", `void f(long n, double *restrict a, double *restrict c) { double *b = a; b++; for (long i = 0; i < n; i++) c[i] = b[i]; }`, "changes"},
 		{"a callee that writes what is read", "threads", `static void put(double *a, long i) { a[i] = 1; }
 			void f(long n, double *restrict a, double *restrict b) { for (long i = 0; i < n; i++) { put(a, i); b[i] = a[n - i]; } }`, "different iterations"},

@@ -101,7 +101,7 @@ func outputs(t *testing.T, ss []edit.Source, files []edit.File) []string {
 	return all
 }
 
-var functions = []string{"gemm", "gemm2", "scale", "smooth", "transpose", "total", "row_sums", "weighted", "clipped", "index_pairs", "squares", "extremes", "waves", "pulls", "lookups", "inner"}
+var functions = []string{"gemm", "gemm2", "scale", "smooth", "transpose", "total", "row_sums", "weighted", "clipped", "index_pairs", "squares", "extremes", "waves", "pulls", "lookups", "inner", "counted"}
 
 // expected are proposals that must be there.
 var expected = []string{
@@ -109,7 +109,7 @@ var expected = []string{
 	"interchange scale", "interchange smooth", "interchange total", "tiling transpose", "threads scale", "threads transpose", "threads total",
 	"scalar-replacement row_sums", "hoisting weighted", "hoisting clipped", "restrict row_sums", "restrict weighted", "selection clipped", "vectorisation weighted", "threads row_sums",
 	"strength-reduction index_pairs", "strength-reduction squares", "selection extremes", "fusion extremes", "vectorisation squares", "unrolling squares",
-	"interchange waves", "threads waves", "scalar-replacement pulls", "threads pulls", "threads lookups", "interchange inner", "threads inner",
+	"interchange waves", "threads waves", "scalar-replacement pulls", "threads pulls", "threads lookups", "interchange inner", "threads inner", "threads counted",
 }
 
 func TestEachProposalKeepsResultsBitForBit(t *testing.T) {

@@ -32,12 +32,13 @@ type view struct {
 	vars     map[string]*syntax.Variable
 	places   map[*syntax.Variable]*place // what pointers of the function lead to
 	owned    map[*syntax.Variable]bool   // see own
+	guarded  map[*syntax.Node][]*loop    // see guards
 }
 
 func newView(u *unit, path string, f *syntax.File, fn *syntax.Function, opt Options) *view {
 	v := &view{unit: u, path: path, file: f, fn: fn, opt: opt, written: map[*syntax.Variable]int{}, taken: map[*syntax.Variable]bool{},
 		parent: map[*syntax.Node]*syntax.Node{}, loopOf: map[*syntax.Node]*loop{}, refused: map[*syntax.Node]string{},
-		distinct: map[[2]*syntax.Variable]string{}, texts: map[string]*syntax.Node{}, vars: map[string]*syntax.Variable{}, places: map[*syntax.Variable]*place{}, owned: map[*syntax.Variable]bool{}, floor: map[*syntax.Variable]int64{}}
+		distinct: map[[2]*syntax.Variable]string{}, texts: map[string]*syntax.Node{}, vars: map[string]*syntax.Variable{}, places: map[*syntax.Variable]*place{}, owned: map[*syntax.Variable]bool{}, guarded: map[*syntax.Node][]*loop{}, floor: map[*syntax.Variable]int64{}}
 	syntax.Walk(fn.Body, func(n *syntax.Node) bool {
 		for _, k := range n.Kids {
 			if k != nil {

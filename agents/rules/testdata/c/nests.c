@@ -59,6 +59,17 @@ static void inner(long w, long h, long r, const double *s, double *a)
             a[y * w + x] = s[y * w + x - r] + s[(y - r) * w + x];
 }
 
+/* Places that data decide, within a row by the condition. */
+static void counted(long n, long bins, const double *m, double *out)
+{
+    for (long c = 0; c < n; c++)
+        for (long e = 0; e < n; e++) {
+            long bin = (long)(m[e] / 1e6) + c;
+            if (bin >= 0 && bin < bins)
+                out[c * bins + bin] += 1;
+        }
+}
+
 void run_nests(long n)
 {
     long small = n > 20 ? 20 : n;
@@ -75,4 +86,7 @@ void run_nests(long n)
     double *s = fill(n * n * 8, 'd'), *t = fill(n * n * 8, 'd');
     inner(n, n, 2, s, t);
     show("inner", t, n * n * 8);
+    double *counts = fill(n * (n / 2 + 1) * 8, 'd');
+    counted(n, n / 2 + 1, m, counts);
+    show("counted", counts, n * (n / 2 + 1) * 8);
 }
