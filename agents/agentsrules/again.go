@@ -195,8 +195,10 @@ func (b *built) input(ctx context.Context, seed uint64, size, dir string) (strin
 	return dir, nil
 }
 
-// run runs the program once, and leaves its outputs in a folder.
-func (b *built) run(ctx context.Context, seed uint64, size, input, dir string) (seconds float64, stdout []byte, err error) {
+// run runs the program once, and leaves its outputs in a folder. warm is what an
+// earlier run left, with the caches that it is given; without it all that this run
+// leaves is kept.
+func (b *built) run(ctx context.Context, seed uint64, size, input, dir, warm string) (seconds float64, stdout []byte, err error) {
 	argv, err := b.t.Run.Command.Expand(map[target.Placeholder]string{target.Seed: fmt.Sprint(seed), target.Size: size})
 	if err != nil {
 		return 0, nil, err
@@ -209,10 +211,18 @@ func (b *built) run(ctx context.Context, seed uint64, size, input, dir string) (
 		c.Put = append(c.Put, sandbox.Copy{From: input})
 	}
 	c.Put, c.Keep = append(c.Put, b.files()...), dir
-	c.KeepOnly = []string{}
-	for _, o := range b.t.Outputs {
-		if o.File != "" {
-			c.KeepOnly = append(c.KeepOnly, o.File)
+	if warm != "" {
+		for _, name := range b.t.Run.Cache {
+			from := filepath.Join(warm, filepath.FromSlash(name))
+			if _, err := os.Stat(from); err == nil {
+				c.Put = append(c.Put, sandbox.Copy{From: from, To: filepath.FromSlash(name)})
+			}
+		}
+		c.KeepOnly = []string{}
+		for _, o := range b.t.Outputs {
+			if o.File != "" {
+				c.KeepOnly = append(c.KeepOnly, o.File)
+			}
 		}
 	}
 	o, err := b.box.Run(ctx, c)
@@ -250,16 +260,23 @@ func compare(ctx context.Context, original, other *built, size string, looks []i
 		return a, err
 	}
 	want := filepath.Join(dir, "want")
-	_, said, err := original.run(ctx, a.Seed, size, input, want)
+	_, said, err := original.run(ctx, a.Seed, size, input, want, "")
 	if err != nil {
 		return a, fmt.Errorf("running the original, size %s: %w", size, err)
 	}
-	check := func(b *built, name string) (float64, error) {
-		got := filepath.Join(dir, name)
+	warm := filepath.Join(dir, "warm")
+	check := func(b *built, got string) (float64, error) {
 		if err := os.RemoveAll(got); err != nil {
 			return 0, err
 		}
-		seconds, out, err := b.run(ctx, a.Seed, size, input, got)
+		before := want
+		if b == other {
+			before = warm
+		}
+		if got == warm {
+			before = ""
+		}
+		seconds, out, err := b.run(ctx, a.Seed, size, input, got, before)
 		var ended *runError
 		switch {
 		case b == other && errors.As(err, &ended):
@@ -275,7 +292,7 @@ func compare(ctx context.Context, original, other *built, size string, looks []i
 		a.Differs = differs
 		return seconds, err
 	}
-	if _, err := check(other, "warm"); err != nil || a.Differs != "" {
+	if _, err := check(other, warm); err != nil || a.Differs != "" {
 		return a, err
 	}
 	for _, n := range looks {
@@ -285,7 +302,7 @@ func compare(ctx context.Context, original, other *built, size string, looks []i
 				sides = []*built{other, original}
 			}
 			for _, b := range sides {
-				seconds, err := check(b, "got")
+				seconds, err := check(b, filepath.Join(dir, "got"))
 				if err != nil || a.Differs != "" {
 					return a, err
 				}
