@@ -14,6 +14,9 @@
 //	measure     original and candidate, interleaved -> which is faster, and how sure that is (in the sandbox)
 //	sandbox     a command, files and limits -> how it ended and what it tried
 //	align       Edits, evidence, metrics before and after -> evidence-aligned reasoning scores
+//	judge       a program and others made of it -> how fast each is expected to be, before it is measured
+//	search      programs with their times and energies -> those that the next round begins with
+//	history     what came of candidates -> a file for all runs; a situation -> what was alike and what it gained
 //
 // Text goes to a model only through prompt, which keeps source, profiles and
 // logs apart from instructions, and comes back only through edit, which takes
@@ -22,14 +25,21 @@
 // candidate does is seen by sandbox, build, validate and measure; nothing is
 // believed because the candidate says so.
 //
-// target, edit, prompt and align are pure: they run nothing. target and edit
+// target, edit, prompt, align, judge and search are pure: they run nothing. target and edit
 // read the files of the target, and only Patch.Write of edit changes any.
 //
 // This package joins them. Optimize is the loop: the evidence on the original;
 // an Advisor (Rules, Ask of a language model, Replay of answers) proposes; what
 // stays within the hot lines is built, compared, measured in turns with the
-// original and profiled again; the fastest that was shown to be faster is kept,
-// and the next round begins with it. What is done is written to a journal at each
+// original and profiled again; of those that were shown to be faster Options.Search
+// keeps what the next round begins with: the fastest, the K fastest (a beam), or
+// all that none beats in both time and energy. A round has a turn for each of them,
+// with evidence and advice of its own; a program that was tried before is not tried
+// again, whoever proposes it. Where there is a Judge, only what it finds most
+// promising is measured, and Result.Judged says how it did. What came of candidates
+// is added to Options.History, once for each; Options.Learn tells the advisor of
+// what was alike in other runs: a model by examples in its prompt, the rules by
+// which of them go first. What is done is written to a journal at each
 // step, so that the same call goes on where a process was ended. In one cell:
 //
 //	t, err := target.Load("matmul.toml")
