@@ -10,7 +10,8 @@ void fill(int channels, int events, int bins, const float *pulse, const double *
     for (int c = 0; c < channels; c++)
         for (int e = 0; e < events; e++) {
             double energy = gain[c] * pulse[c * events + e] + offset[c];
-            int bin = (int)floor(bins * log(energy / lowest[c]) / log(highest[c] / lowest[c]));
+            double place = (log(energy) - log(lowest[c])) / (log(highest[c]) - log(lowest[c]));
+            int bin = (int)floor(bins * place);
             if (bin >= 0 && bin < bins)
                 count[c * bins + bin]++;
         }
