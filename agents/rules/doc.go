@@ -19,8 +19,12 @@
 // and written, calls, ways out. Two accesses to one array are compared digit by
 // digit: a counter whose coefficient is larger than all that the other counters can
 // reach has a distance of its own, as in a delinearised array. Pointers are apart if
-// restrict, their types (C11 6.5, 7), address spaces, or all callers in a whole
-// program say so. A transformation is offered where a condition over these
+// restrict, their types (C11 6.5, 7), address spaces, allocations, or all callers in
+// a whole program say so; a pointer that is declared as a place in another's memory
+// stands for that. Callees in the sources are known by what they do to what they
+// are given. A condition around an access bounds what it compares, all callers that
+// pass numbers bound parameters, and launches have the shapes that the host's text
+// gives them. A transformation is offered where a condition over these
 // distances holds (Allen and Kennedy, Optimizing Compilers for Modern Architectures,
 // 2001, chapters 2, 5 and 8); what is not understood is never touched. The
 // Transformations say what each needs and which rules of insight speak for it.
