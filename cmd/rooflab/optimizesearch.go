@@ -156,7 +156,7 @@ func summary(path string, log *history.Log, skill learned.Skill, unlearnt error)
 	out := map[string]any{"history": path, "attempts": len(log.Attempts), "ended": len(log.Ends), "backends": backends, "judges": log.Judges(), "notes": log.Notes, "learning": nil}
 	if unlearnt == nil {
 		out["learning"] = map[string]any{"attempts": skill.Attempts, "targets": skill.Targets, "log_error": agents.Number(skill.LogError), "log_error_median": agents.Number(skill.Median),
-			"rank_correlation": agents.Number(skill.Rank), "level": skill.Level, "covered": agents.Number(skill.Covered), "regret": agents.Number(skill.Regret), "keep": skill.Keep, "compared": skill.Compared}
+			"rank_correlation": agents.Number(skill.Rank), "level": skill.Level, "covered": agents.Number(skill.Covered), "regret": agents.Number(skill.Regret), "regret_blind": agents.Number(skill.Chance), "keep": skill.Keep, "compared": skill.Compared}
 	}
 	return out
 }

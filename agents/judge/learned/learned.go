@@ -148,23 +148,44 @@ type Skill struct {
 	// Rank is Spearman's correlation over all attempts; Regret, within targets, how
 	// many times slower the best of the Keep that are predicted to be fastest is than
 	// the best of all: the geometric mean over targets with more attempts than Keep.
-	Rank, Regret float64
-	Keep         int
-	Compared     int // targets with more attempts than Keep
-	Level        float64
-	Covered      float64 // part of the intervals that held what was measured
+	// Chance is the regret of Keep that are drawn blindly.
+	Rank, Regret, Chance float64
+	Keep                 int
+	Compared             int // targets with more attempts than Keep
+	Level                float64
+	Covered              float64 // part of the intervals that held what was measured
 }
 
 // String is the skill in a line.
 func (s Skill) String() string {
-	return fmt.Sprintf("of %d attempts at %d targets, each by the others: off by a factor of %.3g (the median of the others: %.3g), rank correlation %.2f, %.0f %% in intervals for %.0f %%, best of %d is %.3g times as slow as the best of all (%d targets)",
-		s.Attempts, s.Targets, math.Exp(s.LogError), math.Exp(s.Median), s.Rank, 100*s.Covered, 100*s.Level, s.Keep, s.Regret, s.Compared)
+	out := fmt.Sprintf("of %d attempts at %d targets, each by the others: off by a factor of %.3g (the median of the others: %.3g), rank correlation %.2f, %.0f %% in intervals for %.0f %%",
+		s.Attempts, s.Targets, math.Exp(s.LogError), math.Exp(s.Median), s.Rank, 100*s.Covered, 100*s.Level)
+	if s.Compared > 0 {
+		out += fmt.Sprintf("; the best of %d takes %.3g times as long as the best of all, that of %d drawn blindly %.3g times (%d targets)", s.Keep, s.Regret, s.Keep, s.Chance, s.Compared)
+	}
+	return out
+}
+
+// blind is the mean of the logarithm of how much longer the best of k takes that
+// are drawn without looking than the best of all: of n in their order the i-th is
+// the best of those drawn in C(n-1-i, k-1) of C(n, k) ways, i from 0.
+func blind(times []float64, k int) float64 {
+	ts := slices.Sorted(slices.Values(times))
+	n := len(ts)
+	sum, p := 0.0, float64(k)/float64(n) // of the first
+	for i := range n - k + 1 {
+		sum += p * math.Log(ts[i]/ts[0])
+		if i < n-k {
+			p *= float64(n-k-i) / float64(n-1-i)
+		}
+	}
+	return sum
 }
 
 // LeaveOneOut fits a model without each target in turn and judges its attempts.
 func LeaveOneOut(ctx context.Context, all []history.Attempt, keep int) (Skill, error) {
 	as := usable(all)
-	s := Skill{Attempts: len(as), Targets: targets(as), Keep: max(1, keep), Level: judge.Level, Regret: math.NaN(), Rank: math.NaN()}
+	s := Skill{Attempts: len(as), Targets: targets(as), Keep: max(1, keep), Level: judge.Level, Regret: math.NaN(), Chance: math.NaN(), Rank: math.NaN()}
 	by := map[string][]history.Attempt{}
 	var names []string
 	for _, a := range as {
@@ -175,7 +196,7 @@ func LeaveOneOut(ctx context.Context, all []history.Attempt, keep int) (Skill, e
 	}
 	slices.Sort(names)
 	var predicted, measured []float64
-	regret := 0.0
+	regret, chance := 0.0, 0.0
 	for _, name := range names {
 		others := slices.DeleteFunc(slices.Clone(as), func(a history.Attempt) bool { return a.Target == name })
 		m, err := Fit(ctx, others)
@@ -211,13 +232,14 @@ func LeaveOneOut(ctx context.Context, all []history.Attempt, keep int) (Skill, e
 			}
 			s.Compared++
 			regret += math.Log1p(worse)
+			chance += blind(times, s.Keep)
 		}
 	}
 	n := float64(len(as))
 	s.LogError, s.Median, s.Covered = math.Sqrt(s.LogError/n), math.Sqrt(s.Median/n), s.Covered/n
 	s.Rank = score.Spearman(predicted, measured)
 	if s.Compared > 0 {
-		s.Regret = math.Exp(regret / float64(s.Compared))
+		s.Regret, s.Chance = math.Exp(regret/float64(s.Compared)), math.Exp(chance/float64(s.Compared))
 	}
 	return s, nil
 }

@@ -56,6 +56,20 @@ func TestWhatMadeOthersFasterIsLearnt(t *testing.T) {
 	}
 }
 
+// Of speed-ups of 1, 2 and 4 at each target, two of three drawn blindly hold the
+// best in 2 of 3 cases, else the second, which takes twice as long: 2^(1/3) times.
+func TestBlindChoiceIsWhatAJudgeMustBeat(t *testing.T) {
+	as := attempts(8, 3, 0)
+	for i := range as {
+		y := math.Exp2(float64(i % 3))
+		as[i].Speedup = &y
+	}
+	s, err := learned.LeaveOneOut(t.Context(), as, 2)
+	if err != nil || math.Abs(s.Chance-math.Cbrt(2)) > 1e-12 || !strings.Contains(s.String(), "2 drawn blindly 1.26 times (8 targets)") {
+		t.Errorf("%+v, %v\n%s", s, err, s)
+	}
+}
+
 // Of noise alone nothing can be learnt, and the skill says so.
 func TestWhatCannotBeLearntShows(t *testing.T) {
 	as := attempts(10, 5, 0)
