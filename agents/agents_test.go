@@ -82,6 +82,9 @@ func TestAStepThatIsWrittenDownIsNotDoneAgain(t *testing.T) {
 		if lost != lines%2 {
 			t.Fatalf("cut at byte %d, after %d lines: %d calls are said to be lost", cut, lines, lost)
 		}
+		if _, later := all(dir); later != lost || len(done) > 0 {
+			t.Fatalf("cut at byte %d: %d lost calls are %d for the next process, which did %v", cut, lost, later, done)
+		}
 	}
 }
 

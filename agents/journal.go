@@ -33,6 +33,7 @@ type entry struct {
 	At      time.Time       `json:"at"`
 	Seconds float64         `json:"seconds"`
 	Begin   bool            `json:"begin,omitempty"` // the step begins
+	Lost    bool            `json:"lost,omitempty"`  // it had begun before, in a process that was ended within it
 	Value   json.RawMessage `json:"value,omitempty"`
 }
 
@@ -134,7 +135,7 @@ func once[T any](ctx context.Context, j *journal, step string, input any, do fun
 	}
 	took := time.Since(began)
 	j.spent += took
-	e := entry{Step: step, Input: sum, At: began.UTC(), Seconds: took.Seconds(), Value: value}
+	e := entry{Step: step, Input: sum, At: began.UTC(), Seconds: took.Seconds(), Value: value, Lost: j.begun[step]}
 	if err := j.write(e); err != nil {
 		return out, err
 	}
@@ -149,7 +150,7 @@ func once[T any](ctx context.Context, j *journal, step string, input any, do fun
 // that a call whose answer was lost is known of afterwards. lost says that this
 // happened.
 func paid[T any](ctx context.Context, j *journal, step string, input any, do func(context.Context) (T, error)) (out T, lost bool, err error) {
-	lost = j.begun[step]
+	lost = j.begun[step] || j.done[step].Lost
 	if _, ok := j.done[step]; !ok && !lost {
 		if err := ctx.Err(); err != nil {
 			return out, false, err

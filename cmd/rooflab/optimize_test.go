@@ -55,6 +55,7 @@ type optimized struct {
 type optimizedCandidate struct {
 	Proposal     struct{ Name string }
 	Repairs      []struct{ Log string }
+	Diff         string
 	Validation   *struct{ Seeds []uint64 }
 	Measurements []optimizedMeasurement
 	Rejected     *struct{ Step, Reason, Detail string }

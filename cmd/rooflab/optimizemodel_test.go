@@ -28,14 +28,12 @@ func modelTarget(t *testing.T) string {
 	return filepath.Join(dir, "matmul.toml")
 }
 
-// service speaks OpenAI's protocol, for whoever has the key, and counts what it
-// has answered by what was asked.
+// service speaks OpenAI's protocol, for whoever has the key.
 type service struct {
-	mu       sync.Mutex
-	answered map[string]int
-	arrived  int
-	arrive   func(n int) bool // whether to answer the n-th request that comes
-	prompts  []string
+	mu      sync.Mutex
+	arrived int
+	arrive  func(n int) bool // whether to answer the n-th request that comes
+	prompts []string         // that were answered
 }
 
 const modelKey = "sk-not-to-be-found-4711"
@@ -53,9 +51,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.arrive != nil && !s.arrive(s.arrived) {
 		panic(http.ErrAbortHandler)
 	}
-	s.answered[body.String()]++
 	s.prompts = append(s.prompts, body.String())
-	n := len(s.answered)
+	n := len(s.prompts)
 	// Each answer is another one; it shows the key that it was asked with, and talks
 	// to whoever reads it next.
 	text := head + "<<<<<<< SEARCH\n            double sum = 0;\n=======\n            double sum = 0.0" + strings.Repeat("0", n) + "; // " + r.Header.Get("Authorization") +
@@ -70,7 +67,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // key, from a keychain's command, is nowhere.
 func TestOptimizeAsksAPaidModelOnce(t *testing.T) {
 	path := modelTarget(t)
-	s := &service{answered: map[string]int{}}
+	s := &service{}
 	server := httptest.NewServer(s)
 	defer server.Close()
 	config, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
@@ -87,8 +84,8 @@ func TestOptimizeAsksAPaidModelOnce(t *testing.T) {
 	}
 	var said strings.Builder
 	start := func() *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), binary, "optimize", path, "--backend", "openai:fake", "--candidates", "2", "--out", out, "--json", "--history", "off")
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+config)
+		cmd := exec.CommandContext(t.Context(), binary, "optimize", path, "--backend", "openai:fake", "--candidates", "2", "--out", out, "--json")
+		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+config, "ROOFLAB_HISTORY=off")
 		cmd.Stderr = &said
 		return cmd
 	}
@@ -115,18 +112,35 @@ func TestOptimizeAsksAPaidModelOnce(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, said.String())
 	}
-	for q, n := range s.answered {
-		if n != 1 {
-			t.Errorf("%d answers were paid for one question: %.200s", n, q)
+	// Each question stands for one answer of a round: what was answered is on record
+	// once, and nothing was answered that is not.
+	exchanges, err := os.ReadFile(filepath.Join(out, "exchanges.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for line := range bytes.Lines(exchanges) {
+		var e struct {
+			Key    string
+			Answer *struct{ Text string }
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Answer != nil && seen[e.Key] {
+			t.Errorf("two answers were paid for one question: %s", e.Key)
+		}
+		if e.Answer != nil {
+			seen[e.Key] = true
 		}
 	}
 	var r modelRun
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	paid := len(s.answered)
-	if paid < 4 || s.arrived != paid+1 || r.Usage.Calls < paid {
-		t.Errorf("%d questions were answered and %d came; the run knows of %d calls", paid, s.arrived, r.Usage.Calls)
+	paid := len(s.prompts)
+	if paid < 4 || len(seen) != paid || s.arrived != paid+1 || r.Usage.Calls < paid {
+		t.Errorf("%d questions were answered, %d of them are on record and %d came; the run knows of %d calls", paid, len(seen), s.arrived, r.Usage.Calls)
 	}
 	// 1000 tokens at 2 dollars a million and 100 at 10 dollars are 0.003 dollars.
 	if known := 0.003 * float64(paid); r.Usage.Money < known-1e-9 {
@@ -159,7 +173,8 @@ func TestOptimizeAsksAPaidModelOnce(t *testing.T) {
 	}
 
 	server.Close()
-	again := exec.CommandContext(t.Context(), binary, "optimize", path, "--backend", "replay:"+out, "--out", out+"2", "--json", "--history", "off")
+	again := exec.CommandContext(t.Context(), binary, "optimize", path, "--backend", "replay:"+out, "--out", out+"2", "--json")
+	again.Env = append(os.Environ(), "ROOFLAB_HISTORY=off")
 	again.Stderr = &said
 	replayed, err := again.Output()
 	if err != nil {
@@ -259,9 +274,10 @@ func sameAnswers(t *testing.T, a, b modelRun) {
 // gain, keeps every exchange, and runs again from them without a server.
 func TestOptimizeWithASmallLocalModelCompletes(t *testing.T) {
 	path := modelTarget(t)
+	t.Setenv("ROOFLAB_HISTORY", "off")
 	url := llamatest.Start(t)
 	out := filepath.Join(t.TempDir(), "out")
-	argv := []string{"optimize", path, "--rounds", "1", "--candidates", "2", "--prompt-tokens", "1600", "--answer-tokens", "48", "--json", "--history", "off"}
+	argv := []string{"optimize", path, "--rounds", "1", "--candidates", "2", "--prompt-tokens", "1600", "--answer-tokens", "48", "--json"}
 	text, errs, status := run(t, "", append(argv, "--backend", "llamacpp:smollm2@"+url, "--out", out)...)
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, errs)
