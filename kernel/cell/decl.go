@@ -40,6 +40,8 @@ type decl struct {
 	symbol    string            // name of the memory
 	versions  map[string]string // types of ours that typ reaches -> symbol
 	exprNames []string          // all names on the left side when typ is empty
+	// predeclared says that it is one of the variables that every session has.
+	predeclared bool
 }
 
 // assign is a variable declaration or := at the top level of a cell, before

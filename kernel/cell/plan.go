@@ -280,7 +280,7 @@ func (pl *planner) close() Problems {
 				m[n] = path
 				continue
 			}
-			if pl.scope.lookup(n) != nil {
+			if d := pl.scope.lookup(n); d != nil && !d.predeclared {
 				continue
 			}
 			if path, ok := pl.st.imports[n]; ok {
@@ -326,9 +326,7 @@ func (pl *planner) close() Problems {
 		d.imports = bind(d.free)
 	}
 	for n := range pl.special {
-		v := predeclared[n]
-		d := &decl{kind: token.VAR, names: []string{n}, typ: v.typ, symbol: n, piece: piece{file: pl.src.file}}
-		pl.scope.decls[n] = d
+		pl.predeclare(n)
 	}
 	if err := pl.st.pkgs.Ensure(missing...); err != nil {
 		return Problems{{File: pl.src.file, Msg: err.Error()}}
@@ -344,6 +342,10 @@ func (pl *planner) close() Problems {
 	}
 	seen := map[*decl]bool{}
 	pl.scope.reach(roots, func(d *decl) {
+		if d.predeclared && !mine[d] { // a function of an earlier cell uses it
+			pl.predeclare(d.names[0])
+			return
+		}
 		if !mine[d] && !seen[d] {
 			seen[d] = true
 			d.piece.edits = nil // of the plan before
@@ -366,6 +368,15 @@ func (pl *planner) close() Problems {
 		return pl.include[i].names[0] < pl.include[j].names[0]
 	})
 	return nil
+}
+
+// predeclare declares a variable that every session has in this cell, which sets
+// it anew: its memory is the same in all cells.
+func (pl *planner) predeclare(n string) {
+	pl.special[n] = true
+	if d := pl.scope.decls[n]; d == nil || !d.predeclared {
+		pl.scope.decls[n] = &decl{kind: token.VAR, names: []string{n}, typ: predeclared[n].typ, symbol: n, piece: piece{file: pl.src.file}, predeclared: true}
+	}
 }
 
 // check emits the cell for the first time and type-checks it.

@@ -172,6 +172,25 @@ func fib(n int) int { if n < 2 { return n }; return fib(n-1) + fib(n-2) }`)
 	}
 }
 
+// ctx is that of the running cell, also where an earlier cell was interrupted,
+// and in functions that an earlier cell declared.
+func TestEachCellHasItsOwnContext(t *testing.T) {
+	n := start(t)
+	n.run(`func state() error { return ctx.Err() }
+func wait() { <-ctx.Done() }`)
+	for _, src := range []string{`<-ctx.Done(); for { }`, `wait(); for { }`} {
+		if r := n.interrupt(src); r.Error == nil || r.Error.Name != "Interrupted" {
+			t.Fatalf("%q: %v", src, r.Error)
+		}
+		n.want(`ctx.Err() == nil`, "true")
+		n.want(`state() == nil`, "true")
+	}
+	// Whoever declares the name has it.
+	n.run(`ctx := 7`)
+	n.want(`ctx`, "7")
+	n.want(`ctx + 1`, "8")
+}
+
 func TestSecondInterruptKillsTheHostAndSaysWhatWasLost(t *testing.T) {
 	n := start(t)
 	n.run(`precious := 42; var mu sync.Mutex; mu.Lock()`)
