@@ -14,6 +14,7 @@
 //	measure     original and candidate, interleaved -> which is faster, and how sure that is (in the sandbox)
 //	sandbox     a command, files and limits -> how it ended and what it tried
 //	align       Edits, evidence, metrics before and after -> evidence-aligned reasoning scores
+//	review      diffs, Edits and what they cite -> hunks with their evidence, for a person; decisions -> the run's folder
 //	judge       a program and others made of it -> how fast each is expected to be, before it is measured
 //	search      programs with their times and energies -> those that the next round begins with
 //	history     what came of candidates -> a file for all runs; a situation -> what was alike and what it gained
@@ -45,6 +46,14 @@
 //	t, err := target.Load("matmul.toml")
 //	result, err := agents.Optimize(ctx, t)
 //	result
+//
+// which shows its steps while it runs (Watch), and in the end each candidate's
+// hunks beside the evidence that they cite. An interrupted cell goes on when it is
+// run again. A person decides then, and the decision stays in the folder of the run:
+//
+//	result.Review()
+//	result.Accept()                    // write what was kept over the sources
+//	result.Reject("1.1", "too clever") // it, and what builds on it, is not applied
 //
 // and step by step, each a cell, with a Workbench:
 //
