@@ -36,14 +36,20 @@ void macroscopic(int particles, int points, int buckets, const double *energy, c
     }
 }
 
-// hits are what the detectors count: the sum over all particles of weight, response
-// of the detector to a particle where it is, and how much of it reacts.
-void score(int particles, int detectors, const double *weight, const double *macro, const double *response, double *hits)
+// hits are what the detectors count: of each particle, of its weight, the part that
+// reacts and does not vanish, spread over the sphere around the particle on which
+// the detector lies (the estimator of the next event, without what is in between).
+void score(int particles, int detectors, const double *weight, const double *macro, const double *x, const double *y,
+           const double *z, const double *at_x, const double *at_y, const double *at_z, double *hits)
 {
     for (int d = 0; d < detectors; d++)
         hits[d] = 0;
     for (int p = 0; p < particles; p++)
-        for (int d = 0; d < detectors; d++)
-            hits[d] += weight[p] * response[d * particles + p] * (macro[p * CHANNELS + 1] + macro[p * CHANNELS + 2]) /
-                       macro[p * CHANNELS];
+        for (int d = 0; d < detectors; d++) {
+            double dx = at_x[d] - x[p];
+            double dy = at_y[d] - y[p];
+            double dz = at_z[d] - z[p];
+            hits[d] += weight[p] * (macro[p * CHANNELS + 1] + macro[p * CHANNELS + 3]) / macro[p * CHANNELS] /
+                       (4 * M_PI * (dx * dx + dy * dy + dz * dz));
+        }
 }

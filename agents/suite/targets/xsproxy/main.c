@@ -3,8 +3,9 @@
 // and the macroscopic cross sections of the last to OUT, and in which buckets the
 // particles were then, as int32, to BUCKETS. A file is N as int32, and then, each
 // in turn: grids and tables of the nuclides as doubles, first nuclides of the
-// materials and nuclides as int32, their densities, energies of the particles,
-// responses of the detectors as doubles, materials of the particles as int32.
+// materials and nuclides as int32, their densities, energies and places of
+// the particles and places of the detectors as doubles, materials of the particles
+// as int32.
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,8 +18,8 @@
 #define BUCKETS 200
 #define MATERIALS 8
 #define ENTRIES 96 // nuclides of all materials
-#define DETECTORS 16
-#define BATCHES 4
+#define DETECTORS 48
+#define BATCHES 3
 #define LEAST 1e-3 // energies in eV
 #define MOST 2e7
 
@@ -60,9 +61,9 @@ static int make(int n, uint64_t seed, const char *path)
     uint64_t x = seed * 2654435769u + 88172645463325252u;
     static double grid[NUCLIDES * POINTS], table[NUCLIDES * POINTS * CHANNELS], density[ENTRIES];
     static int32_t first[MATERIALS + 1], nuclide[ENTRIES];
-    double *energy = malloc(n * sizeof *energy), *response = malloc((size_t)n * DETECTORS * sizeof *response);
+    double *energy = malloc(n * sizeof *energy), *place = malloc((size_t)n * 3 * sizeof *place), at[3 * DETECTORS];
     int32_t *material = malloc(n * sizeof *material), size = n;
-    if (!f || !energy || !response || !material)
+    if (!f || !energy || !place || !material)
         return fail(path);
     for (int k = 0; k < NUCLIDES; k++)
         for (int i = 0; i < POINTS; i++) {
@@ -84,12 +85,14 @@ static int make(int n, uint64_t seed, const char *path)
         energy[p] = LEAST * pow(MOST / LEAST, 0.001 + 0.998 * uniform(&x));
         material[p] = uniform(&x) < 0.3 ? 0 : (int)(MATERIALS * uniform(&x)); // fuel is met most
     }
-    for (size_t i = 0; i < (size_t)n * DETECTORS; i++)
-        response[i] = uniform(&x);
+    for (int i = 0; i < 3 * n; i++)
+        place[i] = 10 * uniform(&x);
+    for (int d = 0; d < 3 * DETECTORS; d++)
+        at[d] = 11 + uniform(&x);
     if (!put(f, &size, sizeof size, 1) || !put(f, grid, sizeof grid, 1) || !put(f, table, sizeof table, 1) ||
         !put(f, first, sizeof first, 1) || !put(f, nuclide, sizeof nuclide, 1) || !put(f, density, sizeof density, 1) ||
-        !put(f, energy, sizeof *energy, n) || !put(f, response, sizeof *response, (size_t)n * DETECTORS) ||
-        !put(f, material, sizeof *material, n) || fclose(f))
+        !put(f, energy, sizeof *energy, n) || !put(f, place, sizeof *place, 3 * (size_t)n) ||
+        !put(f, at, sizeof at, 1) || !put(f, material, sizeof *material, n) || fclose(f))
         return fail(path);
     return 0;
 }
@@ -120,18 +123,22 @@ int main(int argc, char **argv)
     if (!f || fread(&size, sizeof size, 1, f) != 1 || size < 1 || size > 10000000)
         return fail(argv[1]);
     static double grid[NUCLIDES * POINTS], table[NUCLIDES * POINTS * CHANNELS], density[ENTRIES], hits[DETECTORS];
+    static double at_x[DETECTORS], at_y[DETECTORS], at_z[DETECTORS];
     static int first[MATERIALS + 1], nuclide[ENTRIES], index[NUCLIDES * BUCKETS];
     size_t n = size;
     double *energy = malloc(n * sizeof *energy);
-    double *response = malloc(n * DETECTORS * sizeof *response);
+    double *x = malloc(n * sizeof *x);
+    double *y = malloc(n * sizeof *y);
+    double *z = malloc(n * sizeof *z);
     double *weight = malloc(n * sizeof *weight);
     double *macro = malloc(n * CHANNELS * sizeof *macro);
     int *material = malloc(n * sizeof *material);
     int *in = malloc(n * sizeof *in);
     if (!get(f, grid, sizeof grid, 1) || !get(f, table, sizeof table, 1) || !get(f, first, sizeof first, 1) ||
         !get(f, nuclide, sizeof nuclide, 1) || !get(f, density, sizeof density, 1) ||
-        !get(f, energy, sizeof *energy, n) || !get(f, response, sizeof *response, n * DETECTORS) ||
-        !get(f, material, sizeof *material, n) || !weight || !macro || !in)
+        !get(f, energy, sizeof *energy, n) || !get(f, x, sizeof *x, n) || !get(f, y, sizeof *y, n) ||
+        !get(f, z, sizeof *z, n) || !get(f, at_x, sizeof at_x, 1) || !get(f, at_y, sizeof at_y, 1) ||
+        !get(f, at_z, sizeof at_z, 1) || !get(f, material, sizeof *material, n) || !weight || !macro || !in)
         return fail(argv[1]);
     fclose(f);
     begin(grid, index);
@@ -141,7 +148,7 @@ int main(int argc, char **argv)
     for (int b = 0; b < BATCHES; b++) {
         bucket(size, BUCKETS, LEAST, MOST, energy, in);
         macroscopic(size, POINTS, BUCKETS, energy, material, in, first, nuclide, density, index, grid, table, macro);
-        score(size, DETECTORS, weight, macro, response, hits);
+        score(size, DETECTORS, weight, macro, x, y, z, at_x, at_y, at_z, hits);
         for (int d = 0; d < DETECTORS; d++)
             total[d] += hits[d];
         for (size_t p = 0; p < n; p++) { // what is not absorbed goes on, slower
