@@ -13,4 +13,23 @@
 // or, in a shell, rooflab optimize sample stencil heat and rooflab optimize
 // heat/stencil.toml. A folder below targets with a file NAME.toml of its own name
 // is a target; there is nothing else to register.
+//
+// Those in C, with what is slow in each, and why it is written so:
+//
+//	dot           one chain of additions: C's order of a sum, which the compiler keeps unless a tolerance frees it
+//	histogram     logarithms of what is the same for a channel, for each event: the formula as a paper has it
+//	nbody         pow(d2, 1.5) as in the formula, and sums in memory, which stores might change
+//	scan          running sums and means down columns, as "for x, for y" reads
+//	spmv          a division by the row's strength for each entry, and the sum of a row in memory
+//	stencil       "for x, for y" over rows that lie along x: each access is a row away from the last
+//	transpose     reads along rows are writes down columns, whose lines share few sets of a cache where rows are of 2^k bytes
+//	seismicproxy  four kernels that count z innermost, as in Fortran, where x lies densest; two passes that could be one
+//	xsproxy       tables that a store might change: their differences and quotients anew for each of five channels; for
+//	              each detector what is the same for a particle; the logarithm of the range of energies for each particle
+//
+// What is slow in them is what compilers leave as it is for a reason: they may not
+// reorder sums, may not know that arrays are apart, do not exchange loops. There is
+// also what no transformation helps: the sums along rows in scan stay a chain, the
+// search in a grid in xsproxy a loop whose length nobody knows, and transpose gains
+// little at sizes other than its own.
 package suite
