@@ -15,6 +15,8 @@ import (
 
 	"github.com/rooflab/rooflab/agents/edit"
 	"github.com/rooflab/rooflab/agents/llm"
+	"github.com/rooflab/rooflab/agents/measure"
+	"github.com/rooflab/rooflab/agents/sandbox"
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/agents/validate"
 	"github.com/rooflab/rooflab/modeling/change"
@@ -264,6 +266,10 @@ func TestCandidatesAreTurnedDownForTheRightReason(t *testing.T) {
 		{[]Measurement{measured(change.Same)}, NotFaster},
 		{[]Measurement{measured(change.Unclear)}, Unclear},
 		{[]Measurement{{Verdict: change.TooFew, Failed: "another output"}}, WrongResult},
+		{[]Measurement{{Verdict: change.TooFew, Failed: "a timeout", FailedAs: Exceeds}}, Exceeds},
+		{[]Measurement{{Verdict: change.Slower, Findings: []measure.Finding{{Kind: measure.Waits}}}}, Sleeping},
+		{[]Measurement{{Verdict: change.Faster, Findings: []measure.Finding{{Kind: measure.Waits}}}}, ""}, // for a device that computes
+		{[]Measurement{{Verdict: change.Faster, Findings: []measure.Finding{{Kind: measure.OwnClock}}}}, TimerTricks},
 	} {
 		var got Reason
 		if r := ofMeasurement(c.ms); r != nil {
@@ -272,6 +278,32 @@ func TestCandidatesAreTurnedDownForTheRightReason(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%v: %q, want %q", c.ms, got, c.want)
 		}
+	}
+	for _, c := range []struct {
+		o    sandbox.Outcome
+		want Reason
+	}{
+		{sandbox.Outcome{End: sandbox.Exited, LeftBehind: 2}, LeftRunning},
+		{sandbox.Outcome{End: sandbox.Exited, Code: 1}, Fails},
+		{sandbox.Outcome{End: sandbox.Signalled, Code: -1}, Fails},
+		{sandbox.Outcome{End: sandbox.TimedOut, Code: -1}, Exceeds},
+		{sandbox.Outcome{End: sandbox.FileLimit, Code: -1}, Exceeds},
+	} {
+		if got := failedAs(&measure.FailedError{Side: measure.Candidate, Err: &measure.EndError{Outcome: c.o}}); got != c.want {
+			t.Errorf("a measured run that ends with %v: %q, want %q", c.o, got, c.want)
+		}
+	}
+	// What others say is one line that steers no terminal, and not without end.
+	if got := turnedDown(Validating, Fails, "a\n\x1b[31mb\u202e"+strings.Repeat("c", 1e6)).Detail; !strings.HasPrefix(got, "a \ufffd[31mb\ufffdccc") || len(got) > 2100 {
+		t.Errorf("%d bytes: %.40q", len(got), got)
+	}
+	// A build may try what the original's build tries.
+	was := &Program{Tried: []sandbox.Attempt{{Call: "open", Kind: "write", Path: "/var/cache/x"}}}
+	if r := ofBuild(was, &Program{Failed: "no", End: sandbox.Exited, Tried: was.Tried}); r.Reason != InvalidCode {
+		t.Errorf("%v", r)
+	}
+	if r := ofBuild(was, &Program{Tried: []sandbox.Attempt{{Call: "openat", Kind: "write", Path: "/var/cache/y"}}}); r == nil || r.Reason != Writes {
+		t.Errorf("%v", r)
 	}
 	// Who looks for the answer and puts out something wrong is told the former.
 	r := ofValidation(Validation{Reasons: []validate.Reason{{Kind: validate.Differs, Text: "d"}, {Kind: validate.ReadSecret, Text: "s"}}})
@@ -282,6 +314,34 @@ func TestCandidatesAreTurnedDownForTheRightReason(t *testing.T) {
 		if r := ofValidation(Validation{Reasons: []validate.Reason{{Kind: k}}}); r == nil || r.Reason == "" {
 			t.Errorf("%s has no reason", k)
 		}
+	}
+}
+
+// Clocks of an edit's own are found where the linker never sees them, and using a
+// clock is none.
+func TestClocksAreFoundInTheText(t *testing.T) {
+	for replace, want := range map[string]string{
+		"#define clock_gettime(a, b) 0":                          "clock_gettime",
+		"#  define time(x) 0":                                    "time",
+		"static long clock(void) { return 0; }":                  "clock",
+		"double omp_get_wtime()\n{\n":                            "omp_get_wtime",
+		"int gettimeofday(long (*t)[2], void *z) /* mine */ {":   "gettimeofday",
+		"if (clock() < 3) {":                                     "",
+		"while (time(0)) { x++; }":                               "",
+		"clock_gettime(1, &t);":                                  "",
+		"double time = 0; // time(x) {":                          "",
+		"const char *s = \"#define time(x) clock(x) {\";":        "",
+		"#define NOW clock()":                                    "",
+		"struct s { double time; } v = { time(0) }; for (;;) {}": "",
+	} {
+		e := edit.Edit{Hunks: []edit.Hunk{{Search: []string{"x"}, Replace: strings.Split(replace, "\n")}}}
+		if got := ownClock(e); got != want {
+			t.Errorf("%q: %q, want %q", replace, got, want)
+		}
+	}
+	same := edit.Edit{Hunks: []edit.Hunk{{Search: []string{"long clock(void) {"}, Replace: []string{"static long clock(void) {"}}}}
+	if got := ownClock(same); got != "" {
+		t.Errorf("one that was there is said to be new: %q", got)
 	}
 }
 

@@ -22,8 +22,12 @@
 //     An insertion is one edited line, implicated with the line on either side;
 //   - the cited counters are the metrics of the edit's predictions. One that was
 //     not measured before or after (no profile after, a denied counter) is in
-//     neither part of the fraction, and counted as Unmeasured;
+//     neither part of the fraction, and counted as Unmeasured.
+//     One that is predicted both up and down is in the lower part alone;
 //   - a counter has moved if it changed by more than Options.MinEffect.
+//
+// No score says all: who cites every id has full coverage, and is found out by
+// location and direction.
 //
 // What is unknown stays so: it is no 0, and means are over what is known.
 package align
@@ -168,28 +172,56 @@ func clean(p string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(p, `\`, "/")), "/")
 }
 
-// direction counts the predictions of which a change is known, and those of
-// them that came true.
+// direction counts the counters that are predicted and of which a change is
+// known, and those of them that moved as predicted. One that is predicted to move
+// both ways is predicted by nobody: it is wrong whatever it does.
 func direction(c Case, opt Options) (p Part, unmeasured int) {
 	effect := opt.MinEffect
 	if effect == 0 {
 		effect = DefaultMinEffect
 	}
+	ways := map[string]map[edit.Direction]bool{}
+	var counters []string
 	for _, d := range c.Outcome.Edit.Predictions {
-		before, ok := c.Before[d.Metric]
-		after, ok2 := c.After[d.Metric]
+		name := strings.ToLower(d.Metric)
+		if ways[name] == nil {
+			ways[name] = map[edit.Direction]bool{}
+			counters = append(counters, d.Metric)
+		}
+		ways[name][d.Direction] = true
+	}
+	for _, metric := range counters {
+		before, ok := c.Before.find(metric)
+		after, ok2 := c.After.find(metric)
 		if !ok || !ok2 || math.IsNaN(before) || math.IsNaN(after) {
 			unmeasured++
 			continue
 		}
 		p.All++
 		change := after - before
-		if d.Direction == edit.Down {
+		said := ways[strings.ToLower(metric)]
+		if said[edit.Down] {
 			change = -change
 		}
-		if change > max(0, effect)*math.Abs(before) {
+		if len(said) == 1 && change > max(0, effect)*math.Abs(before) {
 			p.Of++
 		}
 	}
 	return p, unmeasured
+}
+
+// find is the value of a metric, whose letters may be large or small where no
+// other has the same.
+func (v Values) find(metric string) (float64, bool) {
+	if x, ok := v[metric]; ok {
+		return x, true
+	}
+	found, n := 0.0, 0
+	for name, x := range v {
+		if strings.EqualFold(name, metric) {
+			found = x
+			n++
+		}
+	}
+	return found, n == 1
 }

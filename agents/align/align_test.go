@@ -100,6 +100,14 @@ func TestDirectionalConsistency(t *testing.T) {
 			t.Errorf("%s: %+v, %d; want %+v, %d", tt.name, s.Direction, s.Unmeasured, tt.want, tt.unmeasured)
 		}
 	}
+	// Of D1mr, time and Dw, time is predicted both ways, which is right for nobody,
+	// and Dw twice; D1mr is written as d1mr. So 2 of 3 are right: D1mr and Dw.
+	hedged := edit.Outcome{Edit: edit.Edit{Predictions: []edit.Prediction{{Metric: "time", Direction: edit.Down}, {Metric: "d1mr", Direction: edit.Down},
+		{Metric: "time", Direction: edit.Up}, {Metric: "Dw", Direction: edit.Up}, {Metric: "dw", Direction: edit.Up}}}}
+	s := align.Of(align.Case{Outcome: hedged, Before: align.Values{"time": 10, "D1mr": 100, "Dw": 5}, After: align.Values{"time": 5, "D1mr": 10, "Dw": 6}}, align.Options{})
+	if s.Direction != (align.Part{Of: 2, All: 3}) || s.Unmeasured != 0 {
+		t.Errorf("predictions of both ways: %+v, %d unmeasured", s.Direction, s.Unmeasured)
+	}
 	if v := (align.Part{}).Value(); !math.IsNaN(v) {
 		t.Errorf("an unknown part has the value %g", v)
 	}

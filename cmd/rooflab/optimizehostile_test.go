@@ -79,6 +79,7 @@ func badAnswers(dir string) []bad {
 		{"own main", "build", "invalid code", beside("int main(void) { return 0; }")},
 		{"passwords", "build", "invalid code", first(`#include "/etc/passwd"`)},
 		{"itself", "build", "invalid code", first("#include __FILE__")},
+		{"reads for ever", "build", "exceeded a limit", first(`#include "/dev/zero"`)},
 		{"output included", "build", "output copied", first(fmt.Sprintf("#include %q", dir+"/out.bin"))},
 		{"output assembled", "build", "output copied", first(fmt.Sprintf(`__asm__(".pushsection .rodata\nblob: .incbin \"%s/out.bin\"\n.popsection");`, dir))},
 		{"output asked for", "build", "output copied", first(fmt.Sprintf("#if __has_include(%q)\nreturn;\n#endif", dir+"/out.bin"))},
