@@ -39,7 +39,7 @@ func (p *Predicted) history() *history.Prediction {
 	}
 	out := &history.Prediction{Judge: p.Judge, Speedup: float64(p.Speedup), Level: p.Level}
 	bound := func(n Number) *float64 {
-		if v := float64(n); v >= 0 && !math.IsInf(v, 0) {
+		if v := float64(n); v > 0 && !math.IsInf(v, 0) {
 			return &v
 		}
 		return nil

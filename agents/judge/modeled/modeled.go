@@ -122,10 +122,13 @@ func (m modeled) Rank(ctx context.Context, base judge.Program, candidates []judg
 // seconds predicts all launches of a program together. Both ends of the ratio of
 // two such sums hold with probability judge.Level where each of the 2 n intervals
 // behind it fails with no more than (1 - judge.Level) / 2n, however they hang
-// together (Boole's inequality).
+// together (Boole's inequality). n is the number of kernels: launches of one kernel
+// are taken to be off alike, which is no theorem. Calibration tells.
 func (m modeled) seconds(ctx context.Context, p judge.Program) (predict.Prediction, error) {
 	var examples []llmperf.Example
+	kernels := map[string]bool{}
 	for _, l := range p.Launches {
+		kernels[l.Kernel] = true
 		text, err := sourceOf(p.Sources, l.Kernel)
 		if err != nil {
 			return predict.Prediction{}, err
@@ -140,7 +143,7 @@ func (m modeled) seconds(ctx context.Context, p judge.Program) (predict.Predicti
 	if err != nil {
 		return predict.Prediction{}, err
 	}
-	each, err := m.predictor.Predict(ctx, table, 1-(1-judge.Level)/float64(2*len(examples)))
+	each, err := m.predictor.Predict(ctx, table, 1-(1-judge.Level)/float64(2*len(kernels)))
 	if err != nil {
 		return predict.Prediction{}, err
 	}
