@@ -203,6 +203,9 @@ func summary(all []*Outcome, seed uint64) []evaluation.Result {
 		total.add(o.Loop.Scores)
 		kept += o.Loop.Accepted
 		wrong += len(o.Wrong)
+		if slices.ContainsFunc(o.Again, func(a Again) bool { return a.Differs != "" }) {
+			wrong++ // what was kept in the end
+		}
 		most = max(most, o.Loop.Seconds-o.Loop.Profiling)
 	}
 	mean := geometric(logs, seed)
