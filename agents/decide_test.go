@@ -206,7 +206,7 @@ func TestTheReportHasEvidenceBesideEachHunk(t *testing.T) {
 }
 
 func TestNothingOfARunIsMarkup(t *testing.T) {
-	const evil = `</details><script>alert(1)</script><img src=x onerror="a()">'"&`
+	const evil = `</details><script>alert(1)</script><img src=x onerror="a()">'"&` + "\x1b[2J\u202e"
 	r, _ := decidable(t)
 	r.Target, r.Advisor, r.Stopped, r.Notes = evil, evil, evil, []string{evil}
 	for _, c := range r.Candidates() {
@@ -236,7 +236,12 @@ func TestNothingOfARunIsMarkup(t *testing.T) {
 	if n := strings.Count(page, "&lt;script&gt;"); n < 30 {
 		t.Errorf("the text is %d times on the page, want it everywhere", n)
 	}
-	for _, not := range []string{"<script", "<img src=x", "onerror=\""} {
+	for _, not := range []string{"\x1b", "\u202e"} { // which a terminal obeys
+		if strings.Contains(r.String(), not) {
+			t.Errorf("the text has %q", not)
+		}
+	}
+	for _, not := range []string{"<script", "<img src=x", "onerror=\"", "\x1b", "\u202e"} {
 		if at := strings.Index(page, not); at >= 0 {
 			t.Errorf("the page has %q: %s", not, page[max(0, at-200):at+100])
 		}

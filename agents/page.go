@@ -82,7 +82,7 @@ func (r *Result) HTML() string {
 		b.WriteString(`</ul></details>`)
 	}
 	b.WriteString(`</div>`)
-	return b.String()
+	return review.Visible(b.String())
 }
 
 // Display shows the report.
@@ -249,6 +249,6 @@ func (r *Result) sizesTable() tabular.Table {
 
 // Page is HTML as a page of its own, in the reader's dark or light.
 func (r *Result) Page() string {
-	return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>` + display.Escape(r.Target) + `: rooflab optimize</title>` +
+	return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>` + review.Visible(display.Escape(r.Target)) + `: rooflab optimize</title>` +
 		`<style>:root{color-scheme:light dark}body{font-family:system-ui,sans-serif;margin:1.5em;background:Canvas;color:CanvasText}</style>` + r.HTML() + `</html>`
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rooflab/rooflab/agents/review"
 	"github.com/rooflab/rooflab/kernel/display"
 )
 
@@ -72,7 +73,7 @@ func (w *Watcher) Hear(e Event) {
 	now := time.Now()
 	w.stop(now)
 	row := w.row(e)
-	w.latest = e.String()
+	w.latest = review.Visible(e.String())
 	if e.Done {
 		row.outcome, row.state = e.Text, down
 		if strings.HasPrefix(e.Text, kept) {
@@ -240,7 +241,7 @@ func (w *Watcher) html(now time.Time) string {
 			strings.ReplaceAll(r.state, " ", "-"), round, text, signs[r.state]+" "+e(r.state), took)
 	}
 	b.WriteString(`</tbody></table></div></div>`)
-	return b.String()
+	return review.Visible(b.String())
 }
 
 var signs = map[string]string{running: "▶", done: "✓", kept: "★", down: "✗", "stopped": "■"}

@@ -245,7 +245,7 @@ func (r *Result) String() string {
 	if r.Patch != "" {
 		parts = append(parts, strings.TrimRight(r.Patch, "\n"))
 	}
-	return strings.Join(parts, "\n\n")
+	return review.Visible(strings.Join(parts, "\n\n"))
 }
 
 // notes are those of the advisor and of the evidence, each once.

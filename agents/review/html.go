@@ -240,16 +240,16 @@ func line(s string) string { return display.Escape(cut(s, maxText)) }
 func cut(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if utf8.RuneCountInString(s) <= most {
-		return visible(s)
+		return Visible(s)
 	}
 	r := []rune(s)
-	return visible(string(r[:most])) + fmt.Sprintf(" … %d more characters", len(r)-most)
+	return Visible(string(r[:most])) + fmt.Sprintf(" … %d more characters", len(r)-most)
 }
 
-// visible replaces what a browser does not show, or shows in another order than
-// a compiler reads it: controls, and marks of direction (Boucher and Anderson,
-// "Trojan Source", 2021).
-func visible(s string) string {
+// Visible replaces what a reader does not see, or sees in another order than a
+// compiler reads it, and what a terminal obeys: controls, and marks of direction
+// (Boucher and Anderson, "Trojan Source", 2021).
+func Visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t' || r == '\n':
