@@ -45,7 +45,8 @@ Backends: rules, which maps evidence to transformations that keep results and
 needs no model; a language model, named as in openai:gpt-5, anthropic:NAME,
 gemini:NAME, ollama:NAME or llamacpp:NAME@URL, whose exchanges are recorded in
 the folder; and replay:PATH, which gives recorded answers: such a record, a
-file with {"round": 1, "answer": "..."} on each line, or a folder of .txt files.
+file with {"round": 1, "answer": "..."} on each line, a folder of .txt files, or
+the folder of an earlier run, whose answers are then those of its rounds.
 
 To see it work, take one of the programs that rooflab brings: optimize sample lists
 them, and optimize sample NAME writes one.
