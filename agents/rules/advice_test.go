@@ -199,6 +199,7 @@ func FuzzAdvise(f *testing.F) {
 		}
 	}
 	f.Add(walk)
+	f.Add("A(){for(;;) ") // it ends where a statement begins
 	f.Fuzz(func(t *testing.T, text string) {
 		s := edit.Source{Path: "f.c", Text: text, Editable: edit.All(text)}
 		square := rules.Launch{Local: []int64{8, 8}, Square: true}

@@ -47,7 +47,11 @@ func (p *parser) done() bool { return p.at >= len(p.tokens) }
 
 func (p *parser) peek(n int) token {
 	if p.at+n < 0 || p.at+n >= len(p.tokens) {
+		// Behind the last token: what begins there has no text, not even white space.
 		end := len(p.file.Text)
+		if n := len(p.tokens); n > 0 {
+			end = p.tokens[n-1].end
+		}
 		return token{tokenize.Other, "", end, end}
 	}
 	return p.tokens[p.at+n]
