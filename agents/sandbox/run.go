@@ -84,14 +84,17 @@ func (b *Box) confined(ctx context.Context, c Command) (Outcome, error) {
 	for _, m := range c.ReadOnly {
 		j.Shown = append(j.Shown, m.At)
 	}
-	var cmd *exec.Cmd
+	s := &conversation{}
 	if b.mechanism == Bubblewrap {
-		cmd = b.wrapped(mounts)
+		s.cmd, s.theirLife, s.life, err = b.keeper(b.wrapped(mounts))
+		if err != nil {
+			return Outcome{}, b.cannot(err)
+		}
 	} else {
 		j.Mounts = mounts
-		cmd, j.UID = b.namespaces()
+		s.cmd, j.UID = b.namespaces()
 	}
-	s := &conversation{cmd: cmd}
+	cmd := s.cmd
 	stdout, stderr := &capture{most: c.Limits.Output, full: s.enough}, &capture{most: c.Limits.Output, full: s.enough}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.Stdin), stdout, stderr
 	cmd.WaitDelay = time.Second
@@ -201,24 +204,25 @@ func (b *Box) namespaces() (*exec.Cmd, int) {
 	return cmd, inner
 }
 
-func (b *Box) wrapped(mounts []mount) *exec.Cmd {
+// wrapped is bwrap's command for the stage.
+func (b *Box) wrapped(mounts []mount) []string {
 	args := []string{"--unshare-all", "--unshare-user", "--uid", fmt.Sprint(inner), "--gid", fmt.Sprint(inner),
 		"--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL", "--clearenv", "--setenv", stageMark, "1"}
 	mounts = append(mounts, mount{Kind: mountBind, From: b.self, At: stagePath})
 	args = append(args, bubblewrap(mounts)...)
-	cmd := exec.Command(b.bwrap, append(args, "--chdir", "/", "--", stagePath, stageCommand)...)
-	cmd.Env = []string{}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return cmd
+	return slices.Concat([]string{b.bwrap}, args, []string{"--chdir", "/", "--", stagePath, stageCommand})
 }
 
 // conversation is a stage that runs, from the side of its parent.
 type conversation struct {
 	cmd    *exec.Cmd
 	socket int
-	work   *os.Root
-	waited bool
-	late   atomic.Bool // it was killed because it was not ready in time
+	// life is the end of a pipe whose closing ends a keeper and all that it began,
+	// theirLife the other one; nil where there is no keeper.
+	life, theirLife *os.File
+	work            *os.Root
+	waited          bool
+	late            atomic.Bool // it was killed because it was not ready in time
 
 	mu   sync.Mutex // of what other goroutines call: kill and enough
 	open bool       // the socket is
@@ -234,8 +238,15 @@ func (s *conversation) start() error {
 	theirs := os.NewFile(uintptr(pair[1]), "stage")
 	defer theirs.Close()
 	s.cmd.ExtraFiles = []*os.File{theirs} // becomes stageSocket
+	if s.theirLife != nil {
+		defer s.theirLife.Close()
+		s.cmd.ExtraFiles = append(s.cmd.ExtraFiles, s.theirLife) // becomes keeperLife
+	}
 	if err := s.cmd.Start(); err != nil {
 		unix.Close(pair[0])
+		if s.life != nil {
+			s.life.Close()
+		}
 		return err
 	}
 	s.mu.Lock()
@@ -244,11 +255,14 @@ func (s *conversation) start() error {
 	return nil
 }
 
-// kill ends the stage; with the first process of a namespace all others end.
-// The process that was started may be bwrap, which can be ended before it has
-// asked that the stage end with it: but a stage ends, too, when nobody listens.
+// kill ends the stage; with the first process of a namespace all others end. A
+// keeper is not killed: it ends what it keeps, and then itself.
 func (s *conversation) kill() {
-	_ = s.cmd.Process.Kill()
+	if s.life != nil {
+		_ = s.life.Close() // a second time it says so, and does nothing
+	} else {
+		_ = s.cmd.Process.Kill()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -565,6 +567,53 @@ func TestOpenCLComputesInTheSandbox(t *testing.T) {
 	})
 	if string(o.Stdout) != "0: 2 4 6 8\n" || len(o.Attempts) != 0 {
 		t.Errorf("%v: %q %s %v", o, o.Stdout, o.Stderr, o.Attempts)
+	}
+}
+
+// A stand-in for bwrap starts a process of its own, which holds a pipe open, and
+// never gets so far as to bind that to itself. The program that started it is then
+// told to stop, or killed: in both cases the pipe closes, for nothing is left.
+func TestWhatBubblewrapBeganEndsWithIt(t *testing.T) {
+	const inside = "ROOFLAB_TEST_KEEPER"
+	if os.Getuid() == 0 {
+		t.Skip("root is not served by bubblewrap: TestOrdinaryUsersHaveTheSameSandbox runs this as nobody")
+	}
+	if os.Getenv(inside) != "" {
+		ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
+		defer stop()
+		_, err := sandbox.Open(ctx, sandbox.Bubblewrap)
+		t.Fatal(err) // of ctx, after which the test that started this looks at the pipe
+	}
+	for _, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		dir := t.TempDir()
+		pipe := filepath.Join(dir, "pipe")
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		script := "#!/bin/sh\nexec 9> " + pipe + "\nsleep 100000 <&- >&- 2>&- &\necho begun >&9\nwait\n"
+		if err := os.WriteFile(filepath.Join(dir, "bwrap"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0], "-test.count=1", "-test.run=WhatBubblewrapBegan")
+		cmd.Env = append(os.Environ(), inside+"=1", "PATH="+dir+":"+os.Getenv("PATH"))
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		held, err := os.Open(pipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(held, make([]byte, len("begun\n"))); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(end); err != nil {
+			t.Fatal(err)
+		}
+		if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 {
+			t.Errorf("%v: %q, %v", end, rest, err)
+		}
+		held.Close()
+		_ = cmd.Wait() // it was killed, or says that it was told to stop
 	}
 }
 

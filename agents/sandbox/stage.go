@@ -52,6 +52,9 @@ type report struct {
 // started for that, and does not return then; else it does nothing. A program
 // that runs commands with this package calls it before anything else in main.
 func ServeIfAsked() {
+	if len(os.Args) > 2 && os.Args[1] == keeperCommand && os.Getenv(stageMark) != "" {
+		serveKeeper(os.Args[2:])
+	}
 	if len(os.Args) != 2 || os.Args[1] != stageCommand || os.Getenv(stageMark) == "" {
 		return
 	}
