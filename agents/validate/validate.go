@@ -93,7 +93,7 @@ type Check struct {
 	Runs      int     // fresh inputs of each kind, 0 is 3
 	Outputs   []Output
 	// Seeds are used in their order, to repeat an earlier check. Nil draws them.
-	Seeds   []uint64
+	Seeds []uint64
 	// Scratch are folders in the work folder, such as the caches of a driver, in
 	// which a candidate may leave other files than the original.
 	Scratch []string
