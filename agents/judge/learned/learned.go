@@ -186,6 +186,9 @@ func blind(times []float64, k int) float64 {
 func LeaveOneOut(ctx context.Context, all []history.Attempt, keep int) (Skill, error) {
 	as := usable(all)
 	s := Skill{Attempts: len(as), Targets: targets(as), Keep: max(1, keep), Level: judge.Level, Regret: math.NaN(), Chance: math.NaN(), Rank: math.NaN()}
+	if s.Attempts < LeastAttempts || s.Targets <= LeastTargets {
+		return s, fmt.Errorf("the history holds %d measured attempts at %d targets: to judge each by %d others takes %d attempts and one target more", s.Attempts, s.Targets, LeastTargets, LeastAttempts)
+	}
 	by := map[string][]history.Attempt{}
 	var names []string
 	for _, a := range as {
