@@ -57,7 +57,7 @@ type Settings struct {
 // Full and Quick are the settings without and with evaluation.Options.Quick.
 var (
 	Full  = Settings{Box: 8 * time.Minute, Looks: []int{12, 24, 48}}
-	Quick = Settings{Rounds: 1, Proposals: 3, Box: 15 * time.Second, Looks: []int{12}, Others: 1, Repeats: 8}
+	Quick = Settings{Rounds: 1, Proposals: 3, Box: 2 * time.Minute, Looks: []int{12}, Others: 1, Repeats: 8}
 )
 
 // Run evaluates the whole suite, or with Quick a few of its programs. What is
