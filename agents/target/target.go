@@ -53,7 +53,7 @@
 //	[profile]                            # without it: the collector "run", time alone
 //	command = ["ncu", "--set", "full", "-o", "{profile}", "./heat", "input.bin", "out.bin"]
 //	import = "ncu-rep"                   # a format of rooflab import; without it the content tells
-//	# collector = "valgrind"             # or a collector of rooflab collect, in place of command
+//	# collector = "valgrind"             # in place of command: valgrind, perf, ncu, nsys, rocprof, opencl (watches launches), run
 //	size = "128"                         # in place of the first of inputs.sizes, where profiling slows down much
 //	timeout = "10m"
 //
@@ -193,7 +193,7 @@ type Profile struct {
 	Import string `toml:"import"`
 	// File is what the command writes, where it does not speak of {profile}.
 	File string `toml:"file"`
-	// Collector is one of rooflab collect, in place of all of these.
+	// Collector is one that works in the sandbox, in place of all of these.
 	Collector string `toml:"collector"`
 	// Size is what {size} stands for, "" where it is the first of Inputs.Sizes.
 	Size    string   `toml:"size"`
