@@ -175,20 +175,20 @@ func TestSecretsAreNotKept(t *testing.T) {
 
 func TestSimilarityIsOfEvidenceAndCodeWithoutNames(t *testing.T) {
 	a := history.Of("c", misses, []string{product})
-	close := func(got, want float64) bool { return math.Abs(got-want) < 1e-12 }
-	if got := history.Similarity(a, a); !close(got, 1) {
+	near := func(got, want float64) bool { return math.Abs(got-want) < 1e-12 }
+	if got := history.Similarity(a, a); !near(got, 1) {
 		t.Errorf("a situation is like itself by %g", got)
 	}
-	if got := history.Similarity(a, history.Of("c", misses, []string{renamed})); !close(got, 1) {
+	if got := history.Similarity(a, history.Of("c", misses, []string{renamed})); !near(got, 1) {
 		t.Errorf("with other names: %g", got)
 	}
-	if got := history.Similarity(a, history.Of("opencl", misses, []string{product})); !close(got, 0.6) {
+	if got := history.Similarity(a, history.Of("opencl", misses, []string{product})); !near(got, 0.6) {
 		t.Errorf("in another language: %g", got)
 	}
 	other := history.Of("c", branches, []string{histogram})
-	near, far := history.Similarity(a, history.Of("c", misses, []string{histogram})), history.Similarity(a, other)
-	if !(near > 0.6 && far < 0.3) || history.Similarity(a, other) != history.Similarity(other, a) {
-		t.Errorf("with the same evidence on other code %g, with other evidence %g", near, far)
+	same, far := history.Similarity(a, history.Of("c", misses, []string{histogram})), history.Similarity(a, other)
+	if !(same > 0.6 && far < 0.3) || history.Similarity(a, other) != history.Similarity(other, a) {
+		t.Errorf("with the same evidence on other code %g, with other evidence %g", same, far)
 	}
 	if got := history.Similarity(history.Situation{}, history.Situation{}); got != 0 {
 		t.Errorf("what is not known is alike by %g", got)

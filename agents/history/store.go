@@ -254,16 +254,17 @@ func each(f *os.File, visit func(n int, text []byte)) (cut int64, err error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		last := errors.Is(err, io.EOF)
+		if err != nil && !last {
 			return cut, err
 		}
 		if t := strings.TrimSpace(string(text)); begun && t != "" {
 			visit(n, []byte(t))
 			n++
 		}
-		begun, text = true, text[:0]
-		if err != nil {
+		if last {
 			return cut, nil
 		}
+		begun, text = true, text[:0]
 	}
 }
