@@ -270,12 +270,7 @@ func sameFile(a, b string) bool {
 // Judge is a prediction with what was measured, decided as package align does.
 func Judge(p edit.Prediction, ev Evidence) Prediction {
 	out := Prediction{Prediction: p, Before: math.NaN(), After: math.NaN(), Fate: Unmeasured}
-	if v, ok := ev.Before[p.Metric]; ok {
-		out.Before = v
-	}
-	if v, ok := ev.After[p.Metric]; ok {
-		out.After = v
-	}
+	out.Before, out.After = value(ev.Before, p.Metric), value(ev.After, p.Metric)
 	s := align.Of(align.Case{Outcome: edit.Outcome{Edit: edit.Edit{Predictions: []edit.Prediction{p}}}, Before: ev.Before, After: ev.After}, align.Options{})
 	if s.Direction.Known() {
 		out.Fate = False
@@ -284,4 +279,17 @@ func Judge(p edit.Prediction, ev Evidence) Prediction {
 		}
 	}
 	return out
+}
+
+// value is that of a metric, whose name an adviser may write in any letters.
+func value(vs align.Values, metric string) float64 {
+	if v, ok := vs[metric]; ok {
+		return v
+	}
+	for name, v := range vs {
+		if strings.EqualFold(name, metric) {
+			return v
+		}
+	}
+	return math.NaN()
 }
