@@ -52,12 +52,13 @@ type Settings struct {
 	Looks     []int         `json:"looks"`     // pairs of runs after which the times are looked at
 	Others    int           `json:"others"`    // other sizes that are measured; 0 is all
 	Repeats   int           `json:"repeats"`   // of the loop's measurements, at most; 0 is the program's own
+	Inputs    int           `json:"inputs"`    // fresh ones of each size that the loop compares outputs on; 0 is the program's own
 }
 
 // Full and Quick are the settings without and with evaluation.Options.Quick.
 var (
 	Full  = Settings{Box: 8 * time.Minute, Looks: []int{12, 24, 48}}
-	Quick = Settings{Rounds: 1, Proposals: 3, Box: 2 * time.Minute, Looks: []int{12}, Others: 1, Repeats: 8}
+	Quick = Settings{Rounds: 1, Proposals: 2, Inputs: 1, Box: 2 * time.Minute, Looks: []int{12}, Others: 1, Repeats: 8}
 )
 
 // Run evaluates the whole suite, or with Quick a few of its programs. What is
@@ -170,6 +171,9 @@ func one(ctx context.Context, p program, dir, self string, seed uint64, s Settin
 	}
 	if s.Others > 0 {
 		t.Inputs.Other = t.Inputs.Other[:min(len(t.Inputs.Other), s.Others)]
+	}
+	if s.Inputs > 0 {
+		t.Inputs.PerRun = s.Inputs
 	}
 	out := &Outcome{Name: p.Name, Proxy: p.Proxy}
 	res, err := agents.Optimize(ctx, t, agents.Options{
