@@ -26,7 +26,6 @@ func TestEvalAgentsRulesRunsTheLoopAndMeasuresAgain(t *testing.T) {
 	found := map[string]bool{}
 	for _, x := range r.Results {
 		found[x.Name+" "+x.Metric] = true
-		t.Logf("%+v", x)
 		switch x.Metric {
 		case "accepted candidates all correct":
 			if x.Value == nil || *x.Value != 1 {
