@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -82,6 +84,9 @@ func loadXLA(config string) (compute.Backend, error) {
 	}
 	preload(parts[0])
 	options := pjrt.NamedValuesMap{}
+	if strings.Contains(strings.ToLower(filepath.Base(parts[0])), "cpu") {
+		options["cpu_device_count"] = defaultDevices()
+	}
 	var rest []string
 	for _, p := range parts {
 		count, ok := strings.CutPrefix(p, "devices=")
@@ -104,6 +109,17 @@ func loadXLA(config string) (compute.Backend, error) {
 		return nil, err // a nil *xla.Backend would be no nil compute.Backend
 	}
 	return b, nil
+}
+
+// defaultDevices is how many devices a CPU plugin offers when nobody says. Left
+// alone it offers 4, and has as many threads at least: on a machine with fewer
+// processors they would take turns within each operation.
+func defaultDevices() int64 {
+	cpus := runtime.NumCPU()
+	if n, err := strconv.Atoi(os.Getenv("NPROC")); err == nil && n > 0 { // XLA's own way to say how many threads to have
+		cpus = n
+	}
+	return int64(min(cpus, 4))
 }
 
 // openXLA is xla.New with the plugin searched where rooflab searches.

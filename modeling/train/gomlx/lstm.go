@@ -26,9 +26,9 @@ import (
 // as cuDNN and oneDNN do. GoMLX's Go backend has no such loops, and gets a copy
 // of the cell for each step.
 //
-// Inside, the examples are the last axis: the weights are the left factors of
-// all products then, and need not be packed anew for the kernels at each step,
-// and a gate is a block of memory.
+// Inside, the time is the first axis. A step's input and the hidden state before
+// it stand side by side, so that a step has one product, and the gradient of all
+// weights another.
 func LSTM(scope *model.Scope, x *graph.Node, width int) *graph.Node {
 	if x.Rank() != 3 {
 		panic(fmt.Errorf("an LSTM over the shape %s, want [examples, length, features]", x.Shape()))
@@ -39,106 +39,85 @@ func LSTM(scope *model.Scope, x *graph.Node, width int) *graph.Node {
 	wh := scope.VariableWithShape("recurrent", shapes.Make(dtype, width, 4*width)).NodeValue(g)
 	bias := scope.VariableWithShape("biases", shapes.Make(dtype, 4*width)).NodeValue(g)
 
-	r := recurrence{graph.TransposeAllAxes(x, 1, 2, 0), wx, wh, graph.ExpandAxes(bias, 1), length, n, width}
-	return graph.TransposeAllAxes(r.hidden(), 2, 0, 1)
+	r := recurrence{graph.Transpose(x, 0, 1), wx, graph.Concatenate([]*graph.Node{wx, wh}, 0), bias, length, n, features, width}
+	return graph.Transpose(r.hidden(), 0, 1)
 }
 
 // recurrence is the steps of an LSTM.
 type recurrence struct {
-	x                *graph.Node // [length, features, examples]
-	wx, wh           *graph.Node // [features or width, 4 width], of the gates i, f, g, o
-	bias             *graph.Node // [4 width, 1]
-	length, n, width int
+	x                          *graph.Node // [length, examples, features]
+	wx                         *graph.Node // [features, 4 width], of the gates i, f, g, o
+	w                          *graph.Node // [features + width, 4 width], of inputs and hidden states
+	bias                       *graph.Node // [4 width]
+	length, n, features, width int
 }
 
-// hidden are the hidden states, [length, width, examples].
+// hidden are the hidden states, [length, examples, width].
 func (r recurrence) hidden() *graph.Node {
 	if !r.x.Graph().Backend().Capabilities().Operations[compute.OpTypeDynamicSlice] {
 		return r.unrolled()
 	}
-	hidden, cells, gates := r.forward()
-	hidden = graph.Reshape(hidden, r.length+1, r.width, r.n)
-	before := graph.StopGradient(graph.Slice(hidden, graph.AxisRange(0, r.length)))
-	after := graph.StopGradient(graph.Slice(hidden, graph.AxisRange(1, r.length+1)))
+	inputs, cells, gates := r.forward()
+	after := graph.StopGradient(graph.Slice(inputs, graph.AxisRange(1), graph.AxisRange(), graph.AxisRange(r.features)))
 	// The gradient of after is that of the sums before the gates, which are
-	// Wx' x_t + Wh' h_{t-1} + b with h_{t-1} a constant in this place: the loop
+	// W' [x_t, h_{t-1}] + b with h_{t-1} a constant in this place: the loop
 	// backwards has what goes through it. Nobody asks for the sums' values, and
-	// no compiler computes them.
-	sums := graph.Add(graph.Add(turned(r.wx, columns(r.x)), turned(r.wh, columns(before))), r.bias)
-	sums = graph.Transpose(graph.Reshape(sums, 4*r.width, r.length, r.n), 0, 1)
-	return joined(after, sums, 1, func(v *graph.Node) (values, input *graph.Node) {
-		grad := r.backward(graph.Reshape(v, r.length, -1), cells, gates)
-		return graph.ZerosLike(v), graph.Reshape(grad, r.length, 4*r.width, r.n)
+	// no compiler computes them: so x may be added a second time, which makes its
+	// gradient a product of its own, left out where it is not wanted.
+	rows := graph.StopGradient(graph.Reshape(graph.Slice(inputs, graph.AxisRange(0, r.length)), r.length*r.n, -1))
+	x := graph.MatMul(graph.Reshape(r.x, r.length*r.n, r.features), graph.StopGradient(r.wx))
+	sums := graph.Add(graph.Add(product(rows, r.w), x), graph.ExpandAxes(r.bias, 0))
+	sums = graph.Reshape(sums, r.length, r.n, 4*r.width)
+	return joined(after, sums, 2, func(v *graph.Node) (values, input *graph.Node) {
+		return graph.ZerosLike(v), r.backward(v, cells, gates)
 	})
 }
 
-// columns is x of shape [length, features, examples] as [features, length
-// times examples].
-func columns(x *graph.Node) *graph.Node {
-	return graph.Reshape(graph.Transpose(x, 0, 1), x.Shape().Dim(1), -1)
-}
-
-// turned is w' x of w of shape [features, width] and x of [features, columns].
-// On XLA's CPU plugin the gradient of w is as in product.
-func turned(w, x *graph.Node) *graph.Node {
-	if !onProcessor(x.Graph()) {
-		return graph.MatMul(graph.Transpose(w, 0, 1), x)
-	}
-	w = graph.Transpose(w, 0, 1)
-	return joined(graph.MatMul(graph.StopGradient(w), x), w, 1, func(dy *graph.Node) (values, input *graph.Node) {
-		b := graph.OptimizationBarriers(graph.Transpose(x, 0, 1), dy)
-		// Without the second barrier the weight's own transposition would turn
-		// the product again.
-		b = graph.OptimizationBarriers(graph.MatMul(b[1], b[0]), dy)
-		return dy, b[0]
-	})
-}
-
-// shapes of one step's states, of all steps', with those before the first, and
-// of all steps' gates. A step's numbers are one axis, [width times examples]:
-// along a short last axis compilers do not vectorise.
-func (r recurrence) shapes() (step, all, gates shapes.Shape) {
-	dtype := r.x.DType()
-	size := r.width * r.n
-	return shapes.Make(dtype, size), shapes.Make(dtype, r.length+1, size), shapes.Make(dtype, r.length, 4*size)
-}
-
-// forward gives hidden states and cells, [1 + length, width times examples],
-// and the gates, [length, 4 width times examples].
-func (r recurrence) forward() (hidden, cells, gates *graph.Node) {
-	g := r.x.Graph()
-	step, all, wide := r.shapes()
-	size := step.Size()
-	out := loop(r.length, []*graph.Node{graph.Zeros(g, step), graph.Zeros(g, step), graph.Zeros(g, all), graph.Zeros(g, all), graph.Zeros(g, wide),
-		graph.Reshape(r.x, r.length, -1), graph.Transpose(r.wx, 0, 1), graph.Transpose(r.wh, 0, 1), r.biases()},
+// forward gives the inputs of all steps beside the hidden states before them,
+// [length + 1, examples, features + width], the cells before and after them,
+// [length + 1, examples, width], and the gates, [length, examples, 4 width].
+func (r recurrence) forward() (inputs, cells, gates *graph.Node) {
+	inputs = graph.Pad(r.x, constant(r.x, 0), compute.PadAxis{End: 1}, compute.PadAxis{}, compute.PadAxis{End: r.width})
+	cells, gates = r.empty(r.wx, r.length+1, r.width), r.empty(r.bias, r.length, 4*r.width)
+	out := loop(r.length, []*graph.Node{r.none(), inputs, cells, gates, graph.StopGradient(r.w), graph.StopGradient(r.bias)},
 		func(t *graph.Node, s []*graph.Node) []*graph.Node {
-			h, c, hidden, cells, gates, x, wx, wh, bias := s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8]
-			sums := graph.Add(graph.Add(r.times(wx, at(x, t, 0, x.Shape().Dim(1))), r.times(wh, h)), bias)
+			c, inputs, cells, gates, w, bias := s[0], s[1], s[2], s[3], s[4], s[5]
+			sums := graph.Add(graph.MatMul(at(inputs, t, 0, r.features+r.width), w), graph.ExpandAxes(bias, 0))
 			// What the next operations need of the gates they read where these are
 			// kept: so their computation is part of the writing.
 			gates = put(gates, r.activated(sums), t, 0)
-			h, c = r.step(c, func(i int) *graph.Node { return at(gates, t, i*size, size) })
+			h, c := r.step(c, func(i int) *graph.Node { return at(gates, t, i*r.width, r.width) })
 			next := graph.Add(t, constant(t, 1))
-			return []*graph.Node{h, c, put(hidden, h, next, 0), put(cells, c, next, 0), gates, x, wx, wh, bias}
+			return []*graph.Node{c, put(inputs, h, next, r.features), put(cells, c, next, 0), gates, w, bias}
 		})
-	return out[2], out[3], out[4]
+	return out[1], out[2], out[3]
 }
 
-// backward gives the gradient of the sums before the gates, [length, 4 width
-// times examples], from v, that of the hidden states after each step.
+// none is a step's zeros, [examples, width].
+func (r recurrence) none() *graph.Node {
+	return graph.Zeros(r.x.Graph(), shapes.Make(r.x.DType(), r.n, r.width))
+}
+
+// empty is zeros of steps, [steps, examples, width], of its own by the barrier:
+// else all loops would begin with copies of the same zeros.
+func (r recurrence) empty(of *graph.Node, steps, width int) *graph.Node {
+	zero := graph.OptimizationBarriers(constant(r.x, 0), of)[0]
+	return graph.BroadcastToDims(graph.Reshape(zero, 1, 1, 1), steps, r.n, width)
+}
+
+// backward gives the gradient of the sums before the gates, [length, examples,
+// 4 width], from v, that of the hidden states after each step.
 func (r recurrence) backward(v, cells, gates *graph.Node) *graph.Node {
-	g := r.x.Graph()
-	step, _, wide := r.shapes()
-	size := step.Size()
-	out := loop(r.length, []*graph.Node{graph.Zeros(g, step), graph.Zeros(g, step), graph.Zeros(g, wide), v, cells, gates, r.wh},
+	wh := graph.Slice(graph.StopGradient(r.w), graph.AxisRange(r.features))
+	out := loop(r.length, []*graph.Node{r.none(), r.none(), r.empty(v, 1, 4*r.width), gates, v, cells, graph.Transpose(wh, 0, 1)},
 		func(t *graph.Node, s []*graph.Node) []*graph.Node {
-			dh, dc, grad, v, cells, gates, wh := s[0], s[1], s[2], s[3], s[4], s[5], s[6]
+			dh, dc, sums, gates, v, cells, wh := s[0], s[1], s[2], s[3], s[4], s[5], s[6]
 			t = graph.Sub(constant(t, r.length-1), t)
-			gate := func(k int) *graph.Node { return at(gates, t, k*size, size) }
+			gate := func(k int) *graph.Node { return at(gates, t, k*r.width, r.width) }
 			i, f, u, o := gate(0), gate(1), gate(2), gate(3)
-			before, tanh := at(cells, t, 0, size), graph.Tanh(at(cells, graph.Add(t, constant(t, 1)), 0, size))
+			before, tanh := at(cells, t, 0, r.width), graph.Tanh(at(cells, graph.Add(t, constant(t, 1)), 0, r.width))
 			left := func(x *graph.Node) *graph.Node { return graph.Sub(constant(x, 1), x) }
-			dh = graph.Add(dh, at(v, t, 0, size))
+			dh = graph.Add(dh, at(v, t, 0, r.width))
 			dc = graph.Add(dc, graph.Mul(graph.Mul(dh, o), left(graph.Mul(tanh, tanh))))
 			if onProcessor(t.Graph()) { // which would compute them again for each gate
 				b := graph.OptimizationBarriers(dh, dc, tanh)
@@ -150,30 +129,24 @@ func (r recurrence) backward(v, cells, gates *graph.Node) *graph.Node {
 				graph.Mul(graph.Mul(dc, i), left(graph.Mul(u, u))),
 				graph.Mul(graph.Mul(dh, tanh), graph.Mul(o, left(o))),
 			} {
-				grad = put(grad, d, t, k*size)
+				sums = put(sums, d, constant(t, 0), k*r.width)
 			}
-			return []*graph.Node{r.times(wh, at(grad, t, 0, 4*size)), graph.Mul(dc, f), grad, v, cells, gates, wh}
+			// The gradient takes the gates' place: by the barrier, when all who need
+			// them have read them.
+			b := graph.OptimizationBarriers(sums, graph.Mul(dc, f))
+			sums, dc = b[0], b[1]
+			d := graph.Squeeze(sums, 0)
+			return []*graph.Node{graph.MatMul(d, wh), dc, sums, put(gates, d, t, 0), v, cells, wh}
 		})
-	return out[2]
+	return out[3]
 }
 
-// times is w x of w of shape [rows, columns] and x of [columns times examples].
-func (r recurrence) times(w, x *graph.Node) *graph.Node {
-	return graph.Reshape(graph.MatMul(w, graph.Reshape(x, w.Shape().Dim(1), r.n)), -1)
-}
-
-// biases are those of each example, [4 width times examples].
-func (r recurrence) biases() *graph.Node {
-	return graph.Reshape(graph.BroadcastToDims(r.bias, 4*r.width, r.n), -1)
-}
-
-// activated is the gates of sums, [4 width times examples]. The sigmoid of x is
+// activated is the gates of sums, [examples, 4 width]. The sigmoid of x is
 // (1 + tanh(x/2)) / 2, so that all gates are one operation.
 func (r recurrence) activated(sums *graph.Node) *graph.Node {
 	g := sums.Graph()
-	size := r.width * r.n
-	i := graph.Iota(g, shapes.Make(dtypes.Int32, 4*size), 0)
-	cell := graph.LogicalAnd(graph.GreaterOrEqual(i, constant(i, 2*size)), graph.LessThan(i, constant(i, 3*size)))
+	i := graph.Iota(g, shapes.Make(dtypes.Int32, 1, 4*r.width), 1)
+	cell := graph.LogicalAnd(graph.GreaterOrEqual(i, constant(i, 2*r.width)), graph.LessThan(i, constant(i, 3*r.width)))
 	half := graph.Const(g, shapes.CastAsDType(0.5, sums.DType()))
 	scale := graph.Where(cell, constant(sums, 1), half)
 	offset := graph.Where(cell, constant(sums, 0), half)
@@ -188,17 +161,17 @@ func (r recurrence) step(c *graph.Node, gate func(i int) *graph.Node) (h, cell *
 
 // unrolled is hidden without a loop.
 func (r recurrence) unrolled() *graph.Node {
-	step, _, _ := r.shapes()
-	size := step.Size()
-	h, c := graph.Zeros(r.x.Graph(), step), graph.Zeros(r.x.Graph(), step)
-	wx, wh := graph.Transpose(r.wx, 0, 1), graph.Transpose(r.wh, 0, 1)
+	h, c := r.none(), r.none()
 	var all []*graph.Node
 	for t := range r.length {
-		gates := r.activated(graph.Add(graph.Add(r.times(wx, graph.Slice(r.x, graph.AxisElem(t))), r.times(wh, h)), r.biases()))
-		h, c = r.step(c, func(i int) *graph.Node { return graph.Slice(gates, graph.AxisRange(i*size, (i+1)*size)) })
+		in := graph.Concatenate([]*graph.Node{graph.Squeeze(graph.Slice(r.x, graph.AxisElem(t)), 0), h}, 1)
+		gates := r.activated(graph.Add(graph.MatMul(in, r.w), graph.ExpandAxes(r.bias, 0)))
+		h, c = r.step(c, func(i int) *graph.Node {
+			return graph.Slice(gates, graph.AxisRange(), graph.AxisRange(i*r.width, (i+1)*r.width))
+		})
 		all = append(all, h)
 	}
-	return graph.Reshape(graph.Stack(all, 0), r.length, r.width, r.n)
+	return graph.Stack(all, 0)
 }
 
 // loop runs body for t = 0 ... n-1 on a state. XLA's closures see nothing but
@@ -230,12 +203,13 @@ func constant(x *graph.Node, v int) *graph.Node {
 	return graph.Const(x.Graph(), shapes.CastAsDType(v, x.DType()))
 }
 
-// at is x[t, from:from+size] of x of shape [length, sizes].
+// at is x[t, :, from:from+size] of x of shape [length, examples, sizes].
 func at(x, t *graph.Node, from, size int) *graph.Node {
-	return graph.Reshape(graph.DynamicSlice(x, []*graph.Node{t, constant(t, from)}, []int{1, size}), size)
+	n := x.Shape().Dim(1)
+	return graph.Reshape(graph.DynamicSlice(x, []*graph.Node{t, constant(t, 0), constant(t, from)}, []int{1, n, size}), n, size)
 }
 
-// put is x with x[t, from:from+size] = y, of shape [size].
+// put is x with x[t, :, from:from+size] = y, of shape [examples, size].
 func put(x, y, t *graph.Node, from int) *graph.Node {
-	return graph.DynamicUpdateSlice(x, graph.ExpandAxes(y, 0), []*graph.Node{t, constant(t, from)})
+	return graph.DynamicUpdateSlice(x, graph.ExpandAxes(y, 0), []*graph.Node{t, constant(t, 0), constant(t, from)})
 }
