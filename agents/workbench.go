@@ -135,7 +135,7 @@ func (w *Workbench) writeSources(p *Program) error {
 		texts[f.Path] = f.Text
 	}
 	for name, text := range texts {
-		if err := writeBelow(dir, name, []byte(text)); err != nil {
+		if err := writeBelow(dir, name, []byte(text), w.mode(name)); err != nil {
 			return fmt.Errorf("writing the sources of %s: %w", p.ID, err)
 		}
 	}
@@ -150,7 +150,7 @@ func (w *Workbench) writeSources(p *Program) error {
 		}
 		data, err := os.ReadFile(from)
 		if err == nil {
-			err = writeBelow(dir, name, data)
+			err = writeBelow(dir, name, data, w.mode(name))
 		}
 		if err != nil {
 			return fmt.Errorf("copying %s: %w", name, err)
@@ -159,12 +159,20 @@ func (w *Workbench) writeSources(p *Program) error {
 	return nil
 }
 
-func writeBelow(dir, name string, data []byte) error {
+// mode is that of a copy of a target's file: scripts stay programs.
+func (w *Workbench) mode(name string) os.FileMode {
+	if info, err := os.Stat(filepath.Join(w.Target.Dir, filepath.FromSlash(name))); err == nil && info.Mode()&0o111 != 0 {
+		return 0o755
+	}
+	return 0o644
+}
+
+func writeBelow(dir, name string, data []byte, mode os.FileMode) error {
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(path, data, 0o644)
+	return os.WriteFile(path, data, mode)
 }
 
 // there makes sure that the products of a program which an earlier process built
