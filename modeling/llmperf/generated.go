@@ -2,10 +2,7 @@ package llmperf
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/rooflab/rooflab/datasets"
 )
@@ -15,18 +12,15 @@ import (
 // goes through a store of its own in the folder for temporary files, which is
 // gone afterwards.
 func FromParquet(ctx context.Context, dir string) (xs []Example, err error) {
-	tmp, err := os.MkdirTemp("", "rooflab-kernels-")
+	err = datasets.Temporary(func(store *datasets.Store) error {
+		if _, err := store.ImportParquet(ctx, dir); err != nil {
+			return err
+		}
+		xs, err = FromStore(ctx, store, datasets.Filter{})
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading kernels from %s: %w", dir, err)
 	}
-	defer os.RemoveAll(tmp)
-	store, err := datasets.Open(filepath.Join(tmp, "store.db"))
-	if err != nil {
-		return nil, fmt.Errorf("reading kernels from %s: %w", dir, err)
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	if _, err := store.ImportParquet(ctx, dir); err != nil {
-		return nil, err
-	}
-	return FromStore(ctx, store, datasets.Filter{})
+	return xs, nil
 }

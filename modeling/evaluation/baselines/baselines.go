@@ -12,11 +12,7 @@ package baselines
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 
 	"github.com/rooflab/rooflab/datasets"
 	"github.com/rooflab/rooflab/modeling/baseline"
@@ -40,21 +36,6 @@ func init() {
 		Data: []string{"neusight"},
 		Run:  operators,
 	})
-}
-
-// withStore opens a store of its own for an evaluation.
-func withStore(use func(*datasets.Store) error) (err error) {
-	tmp, err := os.MkdirTemp("", "rooflab-eval-")
-	if err != nil {
-		return fmt.Errorf("making a folder for the data: %w", err)
-	}
-	defer os.RemoveAll(tmp)
-	store, err := datasets.Open(filepath.Join(tmp, "store.db"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return use(store)
 }
 
 // rows asks the store and hands over each row.

@@ -20,7 +20,7 @@ import (
 func read(t *testing.T, examples func(*datasets.Store) (*predict.Examples, error), files ...string) *predict.Examples {
 	t.Helper()
 	var e *predict.Examples
-	err := withStore(func(store *datasets.Store) (err error) {
+	err := datasets.Temporary(func(store *datasets.Store) (err error) {
 		for _, f := range files {
 			if _, err := collectors.ImportFile(context.Background(), store, filepath.Join("../../../../shared/data", f), collectors.Options{}); err != nil {
 				return err

@@ -31,7 +31,7 @@ func flopbench(ctx context.Context, o evaluation.Options) ([]evaluation.Result, 
 	}
 	var e *predict.Examples
 	var left int
-	err = withStore(func(store *datasets.Store) error {
+	err = datasets.Temporary(func(store *datasets.Store) error {
 		if _, err := o.Import(ctx, store, filepath.Join(dir, "profiling-data.csv")); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func operators(ctx context.Context, o evaluation.Options) ([]evaluation.Result, 
 		return nil, err
 	}
 	var e *predict.Examples
-	err = withStore(func(store *datasets.Store) error {
+	err = datasets.Temporary(func(store *datasets.Store) error {
 		for _, f := range operatorFiles {
 			if _, err := o.Import(ctx, store, filepath.Join(dir, f)); err != nil {
 				return err

@@ -10,9 +10,7 @@ package counterscoulomb
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -76,25 +74,19 @@ func run(ctx context.Context, o evaluation.Options) ([]evaluation.Result, error)
 
 // load imports the tuning space into a store of its own.
 func load(ctx context.Context, o evaluation.Options, dir string) (t counters.Table, err error) {
-	tmp, err := os.MkdirTemp("", "rooflab-eval-")
-	if err != nil {
-		return t, fmt.Errorf("making a folder for the data: %w", err)
-	}
-	defer os.RemoveAll(tmp)
-	store, err := datasets.Open(filepath.Join(tmp, "store.db"))
-	if err != nil {
-		return t, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(files) != 1 {
 		return t, fmt.Errorf("reading data set %s: %d JSON files in %s, want the one tuning space", set, len(files), dir)
 	}
-	run, err := o.Import(ctx, store, files[0])
-	if err != nil {
-		return t, fmt.Errorf("reading data set %s: %w", set, err)
-	}
-	ms, err := store.Measurements(ctx, datasets.Filter{Run: run})
+	var ms []datasets.Measurement
+	err = datasets.Temporary(func(store *datasets.Store) error {
+		run, err := o.Import(ctx, store, files[0])
+		if err != nil {
+			return err
+		}
+		ms, err = store.Measurements(ctx, datasets.Filter{Run: run})
+		return err
+	})
 	if err != nil {
 		return t, fmt.Errorf("reading data set %s: %w", set, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 
@@ -32,19 +31,18 @@ var program = regexp.MustCompile(`^(.*)-[^-]+$`)
 // read imports the data set into a store of its own and reads its rows, in
 // their order.
 func read(ctx context.Context, o evaluation.Options, dir string) (ls []launch, err error) {
-	tmp, err := os.MkdirTemp("", "rooflab-eval-")
-	if err != nil {
-		return nil, fmt.Errorf("making a folder for the data: %w", err)
-	}
-	defer os.RemoveAll(tmp)
-	store, err := datasets.Open(filepath.Join(tmp, "store.db"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	if _, err := o.Import(ctx, store, filepath.Join(dir, file)); err != nil {
-		return nil, err
-	}
+	err = datasets.Temporary(func(store *datasets.Store) error {
+		if _, err := o.Import(ctx, store, filepath.Join(dir, file)); err != nil {
+			return err
+		}
+		ls, err = launches(ctx, store)
+		return err
+	})
+	return ls, err
+}
+
+// launches are the rows of a store that the data set was imported into.
+func launches(ctx context.Context, store *datasets.Store) (ls []launch, err error) {
 	counts := map[int64]map[string]float64{}
 	err = store.Each(ctx, func(v []any) {
 		region := v[0].(int64)

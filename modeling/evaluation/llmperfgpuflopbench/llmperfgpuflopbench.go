@@ -21,9 +21,7 @@ package llmperfgpuflopbench
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/rooflab/rooflab/datasets"
@@ -88,21 +86,14 @@ func load(ctx context.Context, o evaluation.Options) (xs []llmperf.FLOPBenchLaun
 	if err != nil {
 		return nil, err
 	}
-	tmp, err := os.MkdirTemp("", "rooflab-eval-")
-	if err != nil {
-		return nil, fmt.Errorf("making a folder for the data: %w", err)
-	}
-	defer os.RemoveAll(tmp)
-	store, err := datasets.Open(filepath.Join(tmp, "store.db"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	for _, file := range []string{"profiling-data.csv", "extracted_CUDA_kernels.json"} {
-		if _, err := o.Import(ctx, store, filepath.Join(dir, file)); err != nil {
-			return nil, err
+	err = datasets.Temporary(func(store *datasets.Store) error {
+		for _, file := range []string{"profiling-data.csv", "extracted_CUDA_kernels.json"} {
+			if _, err := o.Import(ctx, store, filepath.Join(dir, file)); err != nil {
+				return err
+			}
 		}
-	}
-	xs, _, err = llmperf.FLOPBench(ctx, store)
+		xs, _, err = llmperf.FLOPBench(ctx, store)
+		return err
+	})
 	return xs, err
 }

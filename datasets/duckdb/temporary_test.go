@@ -1,0 +1,33 @@
+package duckdb_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/rooflab/rooflab/datasets"
+)
+
+// The store is there while it is used, and nothing is left of it afterwards, also
+// when its use fails.
+func TestATemporaryStoreLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	broken := errors.New("broken")
+	for _, want := range []error{nil, broken} {
+		used := false
+		err := datasets.Temporary(func(s *datasets.Store) error {
+			used = true
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+				t.Errorf("%d folders while it is used, %v", len(entries), err)
+			}
+			return errors.Join(want, s.Each(t.Context(), func([]any) {}, "SELECT id FROM run"))
+		})
+		if !used || !errors.Is(err, want) || (want == nil) != (err == nil) {
+			t.Errorf("used %t, error %v, want %v", used, err, want)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+			t.Errorf("%d folders are left, %v", len(entries), err)
+		}
+	}
+}
