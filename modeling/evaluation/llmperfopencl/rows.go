@@ -184,7 +184,7 @@ func (t *tested) results(ctx context.Context, progress func(string, int, int)) (
 			continue
 		}
 		for _, b := range t.predictors {
-			if b.ours {
+			if b.ours && (!p.first || b.first) { // the first is held against its parts, too
 				continue
 			}
 			d, err := t.figure(all, func(rows []int) float64 { return mape.of(t, p, rows) - mape.of(t, b, rows) })
