@@ -32,6 +32,7 @@ type Case struct {
 	Launches map[string]rules.Launch
 	Sources  []edit.Source // the current texts, with the lines that may be changed
 	Round    int           // from 1
+	Base     string        // the id of the program that Sources are of
 	// Tried are earlier proposals with what came of them, the latest first. Done are
 	// the edits among them that need not be proposed again: they were tried on this
 	// very program, or failed on another. nil stands for all of Tried.
@@ -69,7 +70,8 @@ type Proposal struct {
 
 // Advice is what an advisor says to a case.
 type Advice struct {
-	Round     int            `json:"round,omitempty"` // of the case, filled in by Optimize
+	Round     int            `json:"round,omitempty"` // of the case, filled in by Optimize, as Base is
+	Base      string         `json:"base,omitempty"`
 	Proposals []Proposal     `json:"proposals"`
 	Supplied  []string       `json:"supplied"` // ids of the evidence that it was shown
 	Prompt    *prompt.Prompt `json:"prompt,omitempty"`

@@ -251,6 +251,26 @@ func TestRecordedAnswersAreReadFromLinesAndFolders(t *testing.T) {
 	if _, err := Replay(t.TempDir()); err == nil {
 		t.Error("a folder without answers is an advisor")
 	}
+	for _, c := range []struct {
+		bases [2]string
+		ok    bool
+	}{{[2]string{"p", "q"}, true}, {[2]string{"p", "p"}, false}, {[2]string{"p", ""}, false}, {[2]string{"", "q"}, false}, {[2]string{"p\u202e", "q"}, false}} {
+		var list []Recorded
+		for _, base := range c.bases {
+			list = append(list, Recorded{Name: "a", Base: base})
+		}
+		if _, err := Answers("recorded", list); (err == nil) != c.ok {
+			t.Errorf("answers of one name about %q: %v", c.bases, err)
+		}
+	}
+	dir = t.TempDir()
+	old := `{"step":"r1/advice","value":{"round":1,"proposals":[{"name":"a","text":"x"}]}}` + "\n" + `{"step":"r2/advice","value":{"round":1,"proposals":[{"name":"a","text":"y"}]}}` + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "journal.jsonl"), []byte(old), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Replay(dir); err == nil || !strings.Contains(err.Error(), "several programs") {
+		t.Errorf("a round of two programs whose answers do not say which is theirs: %v", err)
+	}
 }
 
 func TestCandidatesAreTurnedDownForTheRightReason(t *testing.T) {

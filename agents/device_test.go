@@ -2,6 +2,7 @@ package agents_test
 
 import (
 	"context"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,6 +73,9 @@ func TestLaunchesAreEvidence(t *testing.T) {
 	}
 	if a := float64(before.Metrics["opencl.atomics"]); a != 555300 {
 		t.Errorf("%g atomics, want 555300", a)
+	}
+	if time := before.Metrics["kernel_time"]; time <= 0 || math.Abs(float64(time-before.Metrics["time"])) > 1e-9*float64(time) {
+		t.Errorf("the only kernel takes %g s and all together %g s", time, before.Metrics["time"])
 	}
 	text := tg.Sources()[0].Text
 	var lines []string

@@ -20,7 +20,7 @@ import (
 // their text for the shapes and arguments that were seen. An edit changes them in
 // a way that can be told before.
 const (
-	metricTime     = "opencl.time"          // s, measured
+	metricTime     = "kernel_time"          // s, measured: among the counters of the profile
 	metricStrided  = "opencl.strided"       // accesses of global memory whose neighbours are not side by side
 	metricSectors  = "opencl.sector_bytes"  // bytes of the 32-byte sectors that groups of 32 neighbours touch
 	metricGlobal   = "opencl.global_bytes"  // bytes that work-items ask of global memory
@@ -115,7 +115,6 @@ func deviceMetrics(ws []deviceWork) map[string]Number {
 	for _, w := range ws {
 		n := float64(w.launches)
 		add := func(name string, v float64) { out[name] += Number(v) }
-		add(metricTime, w.seconds)
 		t := w.cost.Total
 		add(metricGlobal, n*t.GlobalBytes())
 		add(metricAtomics, n*(t[kernelcost.GlobalAtomic]+t[kernelcost.LocalAtomic]))

@@ -201,6 +201,36 @@ func TestABeamFindsWhatTheBestAloneDoesNot(t *testing.T) {
 	if len(l.asked) != 4 || again.Final.ID != beam.Final.ID || len(readAttempts(t, store)) != 4 {
 		t.Errorf("again: advice was asked %d times, the result is %s and not %s, the history holds %d attempts", len(l.asked), again.Final.ID, beam.Final.ID, len(readAttempts(t, store)))
 	}
+	// Its answers are given again to the programs that they were given for.
+	recorded, err := agents.Replay(opt.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := func(round int, base string) (names, notes []string) {
+		a, err := recorded.Advise(t.Context(), agents.Case{Target: tg, Report: beam.Rounds[0].Evidence.Report, Sources: tg.Sources(), Round: round, Base: base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range a.Proposals {
+			names = append(names, p.Name)
+		}
+		return names, a.Notes
+	}
+	for i, want := range [][]string{{"240 to 12", "240 to 60"}, nil, {"60 to 1", "60 to 12"}, nil} {
+		round := beam.Rounds[i]
+		if l.cases[i].Base != round.Base {
+			t.Errorf("turn %d: the advisor is told of %q, and the record of %q", i+1, l.cases[i].Base, round.Base)
+		}
+		if got, _ := given(round.Depth, round.Base); !slices.Equal(got, want) {
+			t.Errorf("turn %d has the answers %q, want %q", i+1, got, want)
+		}
+	}
+	if got, notes := given(2, "another"); len(got) != 0 || len(notes) != 1 || !strings.Contains(notes[0], beam.Rounds[2].Base) {
+		t.Errorf("a program that the run did not have: %q, %q", got, notes)
+	}
+	if got, _ := given(1, "another"); len(got) != 2 { // the round had one program
+		t.Errorf("a first round that begins with another program: %q", got)
+	}
 	opt.Search = search.Best{}
 	if _, err := agents.Optimize(t.Context(), tg, opt); err == nil || !strings.Contains(err.Error(), "another folder") {
 		t.Errorf("another search in the same folder: %v", err)

@@ -320,7 +320,7 @@ func (r *runner) advise(ctx context.Context, step string, c Case) (Advice, error
 	input := []any{c.Round, c.Repair, c.Of, c.Report, c.Sources, texts, c.Tried, c.Past}
 	a, lost, err := paid(ctx, r.journal, step, input, func(ctx context.Context) (Advice, error) {
 		a, err := r.opt.Advisor.Advise(ctx, c)
-		a.Round = c.Round
+		a.Round, a.Base = c.Round, c.Base
 		return a, err
 	})
 	if lost {

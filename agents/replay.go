@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/search"
 )
 
 // Recorded is an answer that was given before.
@@ -21,6 +22,7 @@ type Recorded struct {
 	Name   string `json:"name"`   // "" is "answer N", by its place in the round
 	Round  int    `json:"round"`  // 0 is 1
 	Repair int    `json:"repair"` // it repairs the answer of the same name and round; 0 is that answer itself
+	Base   string `json:"base"`   // the id of the program that it is about, where the round has several; "" is each of them
 	Answer string `json:"answer"`
 }
 
@@ -28,7 +30,8 @@ type Recorded struct {
 // a file with a Recorded in JSON on each line, or a folder of texts: NAME.txt is
 // an answer of the first round, roundN-NAME.txt one of another, NAME.repairK.txt
 // repairs NAME; or the folder of a run, whose answers are given again, whoever gave
-// them, in the rounds that they were given in.
+// them, in the rounds that they were given in, and where such a round went on from
+// several programs, for the program that they were given for.
 func Replay(path string) (Advisor, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -56,7 +59,7 @@ func Replay(path string) (Advisor, error) {
 // Answers is an advisor that gives answers of a list.
 func Answers(name string, list []Recorded) (Advisor, error) {
 	r := &replay{name: name}
-	seen := map[string]bool{}
+	seen, some := map[string]bool{}, map[string]bool{}
 	count := map[int]int{}
 	for _, a := range list {
 		if a.Round == 0 {
@@ -77,11 +80,16 @@ func Answers(name string, list []Recorded) (Advisor, error) {
 		if len(a.Name) > 200 || strings.ContainsFunc(a.Name, edit.Unseen) {
 			return nil, fmt.Errorf("the recorded answer %.200q has a name that is long or has characters that cannot be seen: names are for tables", a.Name)
 		}
+		if len(a.Base) > 200 || strings.ContainsFunc(a.Base, edit.Unseen) {
+			return nil, fmt.Errorf("the recorded answer %q is about the program %.200q, which is no id of a program", a.Name, a.Base)
+		}
+		// One that is about each program meets those about any.
 		key := fmt.Sprint(a.Round, a.Repair, a.Name)
-		if seen[key] {
+		about := key + "\x00" + a.Base
+		if seen[about] || seen[key+"\x00"] || a.Base == "" && some[key] {
 			return nil, fmt.Errorf("two recorded answers of round %d are called %q: name them apart", a.Round, a.Name)
 		}
-		seen[key] = true
+		seen[about], some[key] = true, true
 		r.list = append(r.list, a)
 	}
 	return r, nil
@@ -98,10 +106,18 @@ func (r *replay) Name() string { return r.name }
 
 func (r *replay) Advise(_ context.Context, c Case) (Advice, error) {
 	out := Advice{Supplied: Supplied(c.Report)}
+	var others []string
 	for _, a := range r.list {
-		if a.Round == c.Round && a.Repair == c.Repair && (c.Repair == 0 || a.Name == c.Of) {
+		switch {
+		case a.Round != c.Round || a.Repair != c.Repair || c.Repair > 0 && a.Name != c.Of:
+		case a.Base == "" || a.Base == c.Base:
 			out.Proposals = append(out.Proposals, Read(a.Name, a.Answer, c.Sources))
+		case !slices.Contains(others, a.Base) && len(others) < search.MaxWidth:
+			others = append(others, a.Base)
 		}
+	}
+	if len(out.Proposals) == 0 && len(others) > 0 && c.Repair == 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("no answer to %s is on record: those of round %d are about %s", c.Base, c.Round, strings.Join(others, ", ")))
 	}
 	return out, nil
 }
@@ -163,7 +179,8 @@ func readRun(path string) ([]Recorded, error) {
 		return nil, err
 	}
 	var out []Recorded
-	turns := map[string]string{} // the turn that has an answer, by its round and name
+	turns := map[int]string{} // the turn of a round that came first
+	several := map[int]bool{} // rounds that had more, as the search went on from several programs
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
@@ -183,21 +200,29 @@ func readRun(path string) ([]Recorded, error) {
 			return nil, fmt.Errorf("%s:%d: the step %s is no advice: %w", path, n, e.Step, err)
 		}
 		repair, _ := strconv.Atoi(m[3])
+		if turns[a.Round] == "" {
+			turns[a.Round] = m[1]
+		} else if turns[a.Round] != m[1] {
+			several[a.Round] = true
+		}
 		for _, p := range a.Proposals {
-			r := Recorded{Name: p.Name, Round: a.Round, Repair: repair, Answer: p.Text}
+			r := Recorded{Name: p.Name, Round: a.Round, Repair: repair, Base: a.Base, Answer: p.Text}
 			if repair > 0 {
 				r.Name = m[2]
-			}
-			// Where a search goes on from several programs, a round has several turns.
-			if key := fmt.Sprint(a.Round, r.Name); turns[key] == "" {
-				turns[key] = m[1]
-			} else if turns[key] != m[1] {
-				r.Name += ", turn " + m[1]
 			}
 			if r.Answer == "" {
 				r.Answer = edit.Format(p.Edits)
 			}
 			out = append(out, r)
+		}
+	}
+	for i, r := range out {
+		switch {
+		case !several[r.Round]:
+			out[i].Base = "" // on whatever program the search goes on with this time
+		case r.Base == "":
+			return nil, fmt.Errorf("%s: round %d went on from several programs, and the journal does not say from which the answer %q did: "+
+				"it was written before journals did; copy the answers into a file of JSON lines", path, r.Round, r.Name)
 		}
 	}
 	return out, nil

@@ -63,8 +63,11 @@ func kept(argv []string) (status int, err error) {
 	for ended := false; ; {
 		var ws syscall.WaitStatus
 		got, err := wait4(-1, &ws, nil)
-		if err != nil {
+		if errors.Is(err, unix.ECHILD) {
 			return status, nil // there is nothing left
+		}
+		if err != nil {
+			return 0, fmt.Errorf("waiting for what the sandbox runs: %w", err)
 		}
 		if got == pid {
 			status, ended = ws.ExitStatus(), true

@@ -189,7 +189,7 @@ func TestFixturesAreOfTheirFormat(t *testing.T) {
 		case known:
 		case folder == "ncu":
 			want = "ncu-csv"
-		case folder == "llvm", folder == "mca", folder == "nvml", folder == "opencl": // sources that are measured
+		case folder == "llvm", folder == "mca", folder == "nvml", folder == "ocllaunch", folder == "opencl": // sources that are measured
 		default:
 			t.Errorf("nothing says which format %s has", name)
 		}
