@@ -3,14 +3,9 @@ package agents
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rooflab/rooflab/agents/target"
-	"github.com/rooflab/rooflab/collectors"
 	"github.com/rooflab/rooflab/datasets"
 	"github.com/rooflab/rooflab/modeling/insight"
 )
@@ -111,64 +106,6 @@ func (w *Workbench) editable(path string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// accessPlace finds line and pattern in what the collector llvm says of an access:
-// "load 8 bytes of generic memory at matmul.c:10:39, loop strided".
-var accessPlace = regexp.MustCompile(`^(load|store|atomic) (\d+) bytes .* at .*:(\d+):\d+, loop (strided(?: -?\d+)?|indirect)`)
-
-// static are items on accesses of innermost loops that walk memory in strides or
-// by loaded indices, as LLVM's intermediate representation of the sources has
-// them: nothing is run. Their ids begin with I. Where the sources cannot be
-// looked at, a note says why.
-func (w *Workbench) static(ctx context.Context, s *datasets.Store, p *Program) (items []insight.Item, notes []string) {
-	if w.Target.Language == target.CUDA || w.Target.Language == target.HIP {
-		return nil, []string{"no static analysis: the collector llvm reads C, C++ and OpenCL C"}
-	}
-	for _, src := range w.Target.Sources() {
-		if len(src.Editable) == 0 || !slices.Contains([]string{".c", ".cc", ".cpp", ".cxx", ".cl"}, filepath.Ext(src.Path)) {
-			continue
-		}
-		dir := w.sourceDir(p.ID)
-		sum, err := collectors.Collect(ctx, s, "llvm", []string{"--source", src.Path, "--options", includes(w.Target.Build.Commands)}, collectors.Job{Dir: dir})
-		why := ""
-		switch {
-		case err != nil:
-			why = err.Error()
-		case len(sum.States) > 0 && sum.States[0].Status != datasets.RunOK:
-			why = sum.States[0].Error
-		}
-		if why != "" {
-			notes = append(notes, "no static analysis of "+src.Path+": "+why)
-			continue
-		}
-		run := sum.Run()
-		err = s.Each(ctx, func(v []any) {
-			loop, _ := v[0].(string)
-			said, _ := v[1].(string)
-			m := accessPlace.FindStringSubmatch(said)
-			if m == nil {
-				return
-			}
-			line, _ := strconv.ParseInt(m[3], 10, 64)
-			bytes, _ := strconv.ParseFloat(m[2], 64)
-			items = append(items, insight.Item{ID: fmt.Sprintf("I%d", len(items)+1), Kind: insight.Counter, Rule: "static-stride", Verdict: insight.Problem,
-				Statement: fmt.Sprintf("The innermost loop %s has a %s of %s bytes in line %d whose address is %s from one iteration to the next.", loop, m[1], m[2], line, m[4]),
-				Metric:    "access.loop." + strings.Fields(m[4])[0], Value: bytes, Unit: "byte", Importance: 0.2, Location: &insight.Location{File: src.Path, Line: line},
-				Query:    fmt.Sprintf("SELECT %s FROM attribute WHERE run_id = %d AND value = '%s' LIMIT 1", m[2], run, strings.ReplaceAll(said, "'", "''")),
-				Estimate: "from the source alone, at -O1: how often the loop runs is not known",
-				Sources:  []insight.Source{{Run: run, Tool: "llvm", Path: src.Path, Rows: []insight.Row{}}},
-				Meaning:  "Each iteration touches another cache line, of which it uses a part.",
-				Remedies: []string{"Exchange loops, or change the layout, so that the innermost loop has unit stride."},
-				Moves:    []insight.Move{{Metric: "time", Direction: insight.Down}}})
-		}, `SELECT r.short, a.value FROM attribute a JOIN region r ON r.id = a.region_id AND r.run_id = a.run_id
-			JOIN static_feature f ON f.region_id = r.id AND f.run_id = r.run_id AND f.name = 'innermost' AND f.value = 1
-			WHERE a.run_id = ? AND a.name LIKE 'access.%' ORDER BY r.id, a.name`, run)
-		if err != nil {
-			notes = append(notes, "no static analysis of "+src.Path+": "+err.Error())
-		}
-	}
-	return items, notes
 }
 
 // includes are the options of the build's compiler that say where headers are
