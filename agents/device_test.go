@@ -210,20 +210,3 @@ func TestProfilersWorkThroughTheTarget(t *testing.T) {
 		}
 	}
 }
-
-// Each OpenCL target stands alone, with a copy of what they have in common.
-func TestOpenCLTargetsHaveTheSameHeader(t *testing.T) {
-	headers, err := filepath.Glob("suite/targets/*/cl.h")
-	if err != nil || len(headers) < 5 {
-		t.Fatalf("%q, %v", headers, err)
-	}
-	first, err := os.ReadFile(headers[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range headers[1:] {
-		if text, err := os.ReadFile(path); err != nil || string(text) != string(first) {
-			t.Errorf("%s differs from %s (%v)", path, headers[0], err)
-		}
-	}
-}

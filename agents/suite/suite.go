@@ -98,22 +98,52 @@ func Write(name, dir string) (string, error) {
 		if d.IsDir() {
 			return os.MkdirAll(to, 0o755)
 		}
-		data, err := files.ReadFile(p)
-		if err != nil {
-			return err
-		}
-		f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%s is there already: remove it, or give another folder: %w", to, err)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(data)
-		return errors.Join(err, f.Close())
+		return write(p, to)
 	})
+	if err == nil {
+		err = writeShared(name, dir)
+	}
 	if err != nil {
 		return "", fmt.Errorf("writing the target %s to %s: %w", name, dir, err)
 	}
 	return filepath.Join(dir, name+".toml"), nil
+}
+
+// writeShared writes the sources that a description names and several targets
+// have: they lie beside the folders of the targets.
+func writeShared(name, dir string) error {
+	text, err := files.ReadFile(description(name))
+	if err != nil {
+		return err
+	}
+	entries, err := files.ReadDir("targets")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() || !strings.Contains(string(text), `"`+e.Name()+`"`) {
+			continue
+		}
+		if err := write(path.Join("targets", e.Name()), filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a file of the suite to a place where there is none.
+func write(from, to string) error {
+	data, err := files.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already: remove it, or give another folder: %w", to, err)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
