@@ -27,6 +27,14 @@
 //	xsproxy       tables that a store might change: their differences and quotients anew for each of five channels; for
 //	              each detector what is the same for a particle; the logarithm of the range of energies for each particle
 //
+// Those in OpenCL C, which PoCL runs on a processor:
+//
+//	accuracy      the rank of the right class is counted in memory, under a branch
+//	bilateral     a general power for a square; the first dimension counts rows, so that neighbours lie a row apart
+//	gemm          each element reads a row and a column of its own; the first dimension counts rows
+//	reduction     each product is added atomically to the one place that all work-items share
+//	sobol         coordinates lie in memory while a loop changes them, and neighbours write far apart
+//
 // What is slow in them is what compilers leave as it is for a reason: they may not
 // reorder sums, may not know that arrays are apart, do not exchange loops. There is
 // also what no transformation helps: the sums along rows in scan stay a chain, the
