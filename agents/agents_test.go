@@ -180,6 +180,27 @@ func TestHotFunctionsNarrowWhatMayBeChanged(t *testing.T) {
 	}
 }
 
+// The compiler left no trace of square: its time is in that of norm, which calls
+// it. never is called by nobody, and cold is known to the profile for a small share.
+func TestWhatWasInlinedIsHotWithItsCaller(t *testing.T) {
+	text := "static int power(int x) { return x * x; }\nstatic int square(int x) { return power(x); }\nint never(int x) { return x; }\n" +
+		"int cold(int x) { return x; }\nint norm(int x)\n{\n    return square(x) + cold(x);\n}\n"
+	sources := []edit.Source{{Path: "f.c", Text: text, Editable: edit.All(text)}}
+	share := func(v float64) *float64 { return &v }
+	report := &insight.Report{Kernels: []*insight.Kernel{{Name: "norm", Share: share(0.95)}, {Name: "cold", Share: share(0.05)}}}
+	hot, narrowed := SelectHot(report, sources, 0)
+	var got []string
+	for _, k := range hot {
+		got = append(got, k.Name+" in "+k.Within)
+	}
+	if want := []string{"norm in ", "square in norm", "power in norm"}; !slices.Equal(got, want) {
+		t.Errorf("hot are %q, want %q", got, want)
+	}
+	if want := []edit.Range{{Start: 5, End: 8}, {Start: 2, End: 2}, {Start: 1, End: 1}}; !slices.Equal(narrowed[0].Editable, want) {
+		t.Errorf("editable are %v, want %v", narrowed[0].Editable, want)
+	}
+}
+
 func TestEditableLinesMoveWithEdits(t *testing.T) {
 	text := "1\n2\n3\n4\n5\n6\n7\n8\n"
 	sources := []edit.Source{{Path: "f.c", Text: text, Editable: []edit.Range{{Start: 2, End: 3}, {Start: 6, End: 7}}}}

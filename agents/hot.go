@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 
 	"github.com/rooflab/rooflab/agents/edit"
@@ -14,12 +16,17 @@ type HotKernel struct {
 	Share Number     `json:"share"` // of the run's time, or of what the profile counts in its place
 	File  string     `json:"file"`
 	Lines edit.Range `json:"lines"`
+	// Within is the hot function that calls this one, which the profile does not
+	// know: a compiler that inlines it leaves its time to the caller. The share is
+	// the caller's.
+	Within string `json:"within,omitempty"`
 }
 
 // SelectHot finds the functions of the sources that a report's hot kernels are,
 // the most expensive first, up to those that cover a share of the time (0 is
-// hot.DefaultShare), and narrows what may be changed to them. Where no hot kernel
-// is a function with editable lines, the sources stay as they are.
+// hot.DefaultShare), and narrows what may be changed to them, and to what may have
+// been inlined into them. Where no hot kernel is a function with editable lines,
+// the sources stay as they are.
 func SelectHot(r *insight.Report, sources []edit.Source, share float64) ([]HotKernel, []edit.Source) {
 	if share == 0 {
 		share = hot.DefaultShare
@@ -34,7 +41,7 @@ func SelectHot(r *insight.Report, sources []edit.Source, share float64) ([]HotKe
 		for _, s := range sources {
 			for _, f := range edit.Functions(s.Text) {
 				if (f.Name == k.Name || strings.HasSuffix(f.Name, "::"+k.Name)) && len(within(s.Editable, f.Lines)) > 0 {
-					found = append(found, HotKernel{k.Name, Number(*k.Share), s.Path, f.Lines})
+					found = append(found, HotKernel{Name: k.Name, Share: Number(*k.Share), File: s.Path, Lines: f.Lines})
 				}
 			}
 		}
@@ -42,6 +49,7 @@ func SelectHot(r *insight.Report, sources []edit.Source, share float64) ([]HotKe
 	if len(found) == 0 {
 		return nil, sources
 	}
+	found = inlined(r, sources, found)
 	narrowed := make([]edit.Source, len(sources))
 	for i, s := range sources {
 		narrowed[i] = edit.Source{Path: s.Path, Text: s.Text}
@@ -52,6 +60,44 @@ func SelectHot(r *insight.Report, sources []edit.Source, share float64) ([]HotKe
 		}
 	}
 	return found, narrowed
+}
+
+// inlined adds the functions with editable lines that hot ones call and that the
+// profile does not name.
+func inlined(r *insight.Report, sources []edit.Source, found []HotKernel) []HotKernel {
+	named := map[string]bool{}
+	for _, k := range r.Kernels {
+		named[k.Name] = true
+	}
+	for _, k := range found {
+		named[k.Name] = true
+	}
+	for i := 0; i < len(found); i++ { // what is found on the way may have something inlined, too
+		caller := found[i]
+		text := textOf(sources, caller)
+		for _, s := range sources {
+			for _, f := range edit.Functions(s.Text) {
+				name := f.Name[strings.LastIndex(f.Name, ":")+1:]
+				if named[f.Name] || named[name] || len(within(s.Editable, f.Lines)) == 0 || !regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\s*\(`).MatchString(text) {
+					continue
+				}
+				named[f.Name] = true
+				found = append(found, HotKernel{Name: f.Name, Share: caller.Share, File: s.Path, Lines: f.Lines, Within: cmp.Or(caller.Within, caller.Name)})
+			}
+		}
+	}
+	return found
+}
+
+// textOf is the text of a function.
+func textOf(sources []edit.Source, k HotKernel) string {
+	for _, s := range sources {
+		if s.Path == k.File {
+			all := strings.Split(s.Text, "\n")
+			return strings.Join(all[min(len(all), k.Lines.Start-1):min(len(all), k.Lines.End)], "\n")
+		}
+	}
+	return ""
 }
 
 // within are the parts of ranges that lie in another.
