@@ -283,7 +283,7 @@ func (m *meter) hear(e agents.Event) {
 func TestAParetoSearchKeepsTimeAndEnergy(t *testing.T) {
 	m := &meter{joules: map[string]float64{"240 to 12": 12, "240 to 239": 5, "240 to 480": 20, "": 9}}
 	res := optimize(t, passes(t), agents.Options{Advisor: &ladder{steps: map[int][]int{240: {12, 239, 480}}}, Search: search.Pareto{}, Prefer: search.Energy, Rounds: 1,
-		Sensors: &measure.Sensors{Meters: []measure.Meter{m}}, Progress: m.hear, Measure: agents.MeasureOptions{Max: 8}})
+		Sensors: &measure.Sensors{Meters: []measure.Meter{m}}, Progress: func(e agents.Event) { m.hear(e); t.Log(e) }, Measure: agents.MeasureOptions{Max: 8}})
 	got := fates(res)
 	if got["240 to 12"] != "kept" || got["240 to 239"] != "kept" || got["240 to 480"] == "kept" {
 		t.Fatalf("%v", got)
