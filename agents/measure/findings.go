@@ -13,8 +13,10 @@ const (
 	// OwnClock: the candidate's own figures for its time do not go with the time
 	// that passed. They do not count anyhow.
 	OwnClock = "own clock"
-	// Waits: the candidate lets time pass without computing, more than the original
-	// does and more than its own computing explains where others use the CPUs. One that is faster all the same may wait for a device that computes.
+	// Waits: the candidate lets time pass in which it neither computes nor is ready
+	// to, more than the original does and more than its own computing explains where
+	// others use the CPUs. One that is faster all the same may wait for a device that
+	// computes.
 	Waits = "waits"
 )
 
@@ -57,7 +59,7 @@ func findings(r Result) []Finding {
 	case more > clockShare*o && p <= clockP:
 		out = append(out, Finding{OwnClock, fmt.Sprintf("it says it takes %.3g s instead of %.3g s, and runs for %.3g s instead of %.3g s", c, o, r.Candidate.Median, r.Original.Median)})
 	}
-	waits := func(v Sample) float64 { return max(0, v.Seconds-v.CPU) }
+	waits := func(v Sample) float64 { return max(0, v.Seconds-v.CPU-v.Delayed) }
 	cpu := func(v Sample) float64 { return v.CPU }
 	a, b := middle(r.Original, waits), middle(r.Candidate, waits)
 	expected := a * max(1, middle(r.Candidate, cpu)/middle(r.Original, cpu))

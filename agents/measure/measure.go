@@ -49,6 +49,9 @@ type Sample struct {
 	// CPU is the CPU time of all of its processes in seconds, Claimed the time in
 	// seconds that the program says it took; NaN where it is not known.
 	CPU, Claimed float64
+	// Delayed is how long it could have run while others had the CPUs, in seconds;
+	// 0 where that is not known.
+	Delayed float64
 	// Energy is what the machine took meanwhile in joules, of Program's Sensors; NaN
 	// or 0 where it is not known.
 	Energy float64

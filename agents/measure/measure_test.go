@@ -188,6 +188,13 @@ func TestClaimsAreHeldAgainstTheClock(t *testing.T) {
 			return measure.Sample{Seconds: seconds * noise, CPU: cpu * noise, Claimed: claimed}, nil
 		}
 	}
+	delayed := func(seconds float64, run measure.Runner) measure.Runner {
+		return func(ctx context.Context) (measure.Sample, error) {
+			v, err := run(ctx)
+			v.Delayed = seconds
+			return v, err
+		}
+	}
 	nan := math.NaN()
 	for _, c := range []struct {
 		name                string
@@ -212,6 +219,9 @@ func TestClaimsAreHeldAgainstTheClock(t *testing.T) {
 		{"it waits twice as long", constant(1, 0.1, nan), constant(1.9, 0.1, nan), []string{measure.Waits}},
 		// Twice the CPU time, on a machine where each second of it takes five.
 		{"slower under load", constant(1, 0.2, nan), constant(2, 0.4, nan), nil},
+		// Of 2 s it computes for 0.1 s; for 1.85 s others had the CPUs.
+		{"others had the CPUs", constant(1, 0.1, nan), delayed(1.85, constant(2, 0.1, nan)), nil},
+		{"sleeps, and others had the CPUs", constant(1, 0.1, nan), delayed(0.5, constant(3, 0.1, nan)), []string{measure.Waits}},
 	} {
 		var got []string
 		for _, f := range compare(t, c.original, c.candidate, measure.Options{}).Findings {

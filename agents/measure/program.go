@@ -75,7 +75,7 @@ func (p Program) Run(ctx context.Context) (Sample, error) {
 			return v, err
 		}
 	}
-	v.Seconds = o.Wall.Seconds()
+	v.Seconds, v.Delayed = o.Wall.Seconds(), o.Delayed.Seconds()
 	if cpu := o.User + o.System; cpu > 0 {
 		v.CPU = cpu.Seconds()
 	}

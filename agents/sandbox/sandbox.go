@@ -158,6 +158,9 @@ type Outcome struct {
 
 	Wall         time.Duration // until all of its processes were gone
 	User, System time.Duration // of all processes
+	// Delayed is how long the first thread of the command was ready to go on while
+	// others had the CPUs; 0 where the kernel does not say.
+	Delayed time.Duration
 	// MaxRSS is the resident memory of the largest process at its peak, in bytes.
 	// Seen says that it is the most that was seen by looking (at least every 100
 	// ms) rather than the kernel's last word; 0 is unknown.

@@ -260,6 +260,10 @@ func (o *Outcome) await(pid int) (ws syscall.WaitStatus, main syscall.Rusage, tr
 	for {
 		var one syscall.WaitStatus
 		var ru syscall.Rusage
+		// What the scheduler knows of a process goes when it is waited for.
+		if err := waitable(); err == nil {
+			o.Delayed = max(o.Delayed, delay(pid))
+		}
 		got, err := wait4(-1, &one, &ru)
 		switch {
 		case err != nil:
@@ -279,6 +283,31 @@ func (o *Outcome) await(pid int) (ws syscall.WaitStatus, main syscall.Rusage, tr
 func (o *Outcome) add(ru syscall.Rusage) {
 	o.User += time.Duration(ru.Utime.Nano())
 	o.System += time.Duration(ru.Stime.Nano())
+}
+
+// waitable waits until a child can be waited for.
+func waitable() error {
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|unix.WALL, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// delay is the second number of /proc/PID/schedstat: nanoseconds in which the
+// thread could have run and did not (Documentation/scheduler/sched-stats.rst of
+// Linux). 0 where that is not known.
+func delay(pid int) time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
+	if err != nil {
+		return 0
+	}
+	var ran, delayed int64
+	if _, err := fmt.Sscan(string(text), &ran, &delayed); err != nil {
+		return 0
+	}
+	return time.Duration(max(0, delayed))
 }
 
 func wait4(pid int, ws *syscall.WaitStatus, ru *syscall.Rusage) (int, error) {
