@@ -22,13 +22,13 @@ func passesFiles(t *testing.T) (toml, answers string) {
 		"main.c": `#include <stdio.h>
 #include <stdlib.h>
 double work(const double *, int);
-static double values[30000];
+static double values[120000];
 int main(int argc, char **argv)
 {
     unsigned long x = argc > 1 ? strtoul(argv[1], 0, 10) : 1;
-    for (int i = 0; i < 30000; i++)
+    for (int i = 0; i < 120000; i++)
         values[i] = (x = x * 6364136223846793005u + 1442695040888963407u) >> 40;
-    printf("%.17g\n", work(values, 30000));
+    printf("%.17g\n", work(values, 120000));
     return 0;
 }
 `,
@@ -66,7 +66,7 @@ strategy = "beam:2"
 	for _, a := range []struct {
 		name            string
 		round, was, now int
-	}{{"near", 1, 240, 12}, {"far", 1, 240, 60}, {"on", 2, 60, 1}} {
+	}{{"near", 1, 240, 60}, {"far", 1, 240, 120}, {"on", 2, 120, 1}} {
 		text := fmt.Sprintf("evidence: H1\npredict: Ir down\nwhy: fewer passes\n<<<<<<< SEARCH\n%s\n=======\n%s\n>>>>>>> REPLACE\n", work(a.was), work(a.now))
 		line, err := json.Marshal(map[string]any{"name": a.name, "round": a.round, "answer": text})
 		if err != nil {
@@ -184,6 +184,8 @@ func TestOptimizeSaysHowToSearch(t *testing.T) {
 		{[]string{"--judge", "history", "--history", filepath.Join(t.TempDir(), "h"), "--measure", "-1"}, "at least one"},
 		{[]string{"--learn", "3"}, "no history"},
 		{[]string{"--learn", "-3"}, "below 0"},
+		{[]string{"--rounds", "-1"}, "--rounds -1: give a number above 0"},
+		{[]string{"--candidates", "-2"}, "--candidates -2: give a number above 0"},
 	} {
 		_, errs, status := run(t, "", append([]string{"optimize", toml, "--backend", "replay:" + answers, "--out", filepath.Join(t.TempDir(), "out")}, c.argv...)...)
 		if status != 1 || !strings.Contains(errs, c.want) {
