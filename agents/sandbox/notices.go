@@ -97,11 +97,18 @@ func (n *notices) serve(fd int) {
 			}
 			return
 		}
-		if a, bad := n.judge(one); bad && one.PID != 1 { // not what the stage does for the command
+		if a, bad := n.judge(one); bad && !own(one.PID) {
 			n.keep(a)
 		}
 		_ = ioctl(fd, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer{ID: one.ID, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}))
 	}
+}
+
+// own says that a thread is the stage's, which is process 1: what it does for the
+// command is not the command's. Threads that Go begins later have the filter of
+// the one that began them.
+func own(thread uint32) bool {
+	return thread == 1 || exists(fmt.Sprintf("/proc/1/task/%d", thread))
 }
 
 func ioctl(fd int, request uintptr, p unsafe.Pointer) unix.Errno {
