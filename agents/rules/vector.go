@@ -123,7 +123,7 @@ func threads(f *finder) {
 			f.refuse(l.node, "%s", why)
 			continue
 		case !f.flag("-fopenmp", "-qopenmp"):
-			f.refuse(l.node, "its iterations do not depend on each other, but the build has no -fopenmp")
+			f.refuse(l.node, "its iterations do not depend on each other, but the commands of the build show no -fopenmp (what make or a script adds is not seen)")
 			continue
 		case f.pragmas(l.node, "omp"):
 			f.refuse(l.node, "it has a pragma already, or is in a parallel region")
@@ -283,7 +283,7 @@ func flags(f *finder) {
 	}
 	switch {
 	case !gcc:
-		f.refuse(head, "that the compiler is GCC is not known")
+		f.refuse(head, "that the compiler is GCC is not known: no command of the build names it")
 		return
 	case native && fast:
 		f.refuse(head, "the build asks for -O3 and for this processor already")

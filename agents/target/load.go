@@ -95,7 +95,7 @@ func (c *checker) decoding(err error) error {
 	}
 	if m := decodeFault.FindStringSubmatch(err.Error()); m != nil {
 		line, _ := strconv.Atoi(m[1])
-		what := strings.NewReplacer("incompatible types: TOML value has type ", "found ", "; destination has type ", ", expected ", "int64", "integer", "float64", "float").Replace(m[3])
+		what := strings.NewReplacer("incompatible types: TOML value has type ", "found ", "; destination has type ", ", expected ", "int64", "integer", "float64", "float", "slice", "a list in [ ]").Replace(m[3])
 		return &Error{c.file, line, m[2], what}
 	}
 	return &Error{File: c.file, What: strings.TrimPrefix(err.Error(), "toml: ")}

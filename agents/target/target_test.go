@@ -144,6 +144,7 @@ func TestFaultsAreNamedWithTheirLine(t *testing.T) {
 		{"no TOML", replace("language = \"c\"", "language = c"), "target.toml:2: language", "expected value"},
 		{"a key twice", replace(out, out+"\nstdout = false"), "target.toml:12: output.stdout", "already"},
 		{"a wrong type", replace(out, "stdout = 1"), "target.toml:11: output.stdout", "found integer, expected boolean"},
+		{"a number for a list", least + "[inputs]\nsizes = 800\n", "target.toml:13: inputs.sizes", "found integer, expected a list in [ ]"},
 		{"a line of a shell", replace(seed, `command = "./heat {seed}"`), "target.toml:9: run.command", `["sh", "-c", "..."]`},
 		{"a number among arguments", replace(seed, `command = ["./heat", 3]`), "target.toml:9: run.command", "quotes"},
 		{"a time without a unit", replace(seed, seed+"\ntimeout = 60"), "target.toml:10: run.timeout", `"90s"`},

@@ -64,6 +64,11 @@ faster was found.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGHUP)
 			defer stop()
+			for _, name := range []string{"rounds", "candidates", "prompt-tokens", "answer-tokens"} {
+				if n, err := cmd.Flags().GetInt(name); err == nil && n < 0 {
+					return fmt.Errorf("--%s %d: give a number above 0, or leave it out", name, n)
+				}
+			}
 			t, err := target.Load(args[0])
 			if err != nil {
 				return err
@@ -98,7 +103,11 @@ faster was found.`,
 					return err
 				}
 			} else {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s\n\nin %s: report.html, result.json, result.patch\n", res, res.Dir)
+				files := "report.html, result.json"
+				if res.Patch != "" {
+					files += ", result.patch"
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s\n\nin %s: %s\n", res, res.Dir, files)
 			}
 			if apply {
 				return res.Apply()
