@@ -199,7 +199,7 @@ func (s *stage) run(enough <-chan struct{}) (Outcome, error) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0)
 
 	guard := newGuard(s.job.Limits, enough)
-	start := time.Now()
+	start, before := time.Now(), delay(pid)
 	if err := syscall.PtraceDetach(pid); err != nil {
 		return o, fmt.Errorf("letting the command begin: %w", err)
 	}
@@ -209,6 +209,7 @@ func (s *stage) run(enough <-chan struct{}) (Outcome, error) {
 		return o, err
 	}
 	guard.stop()
+	o.Delayed = max(0, o.Delayed-before) // without what it waited before it began
 	if guard.end == "" {
 		o.LeftBehind = look().processes
 	}
