@@ -268,6 +268,10 @@ func (r *runner) baseline(ctx context.Context) (*Program, error) {
 	if !v.OK {
 		return nil, fmt.Errorf("the original of %s is itself not as it should be: %v", r.Target.Name, ofValidation(v))
 	}
+	if v.Fixed != "" {
+		r.res.Notes = append(r.res.Notes, v.Fixed)
+		r.say(0, "", "%s", v.Fixed)
+	}
 	return original, nil
 }
 

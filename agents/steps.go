@@ -45,6 +45,8 @@ type Validation struct {
 	Outputs []string `json:"outputs,omitempty"`
 	// Unstable is how two runs of the original on one input differ.
 	Unstable string `json:"unstable,omitempty"`
+	// Fixed says that inputs of different seeds are the same.
+	Fixed string `json:"fixed_inputs,omitempty"`
 }
 
 // Validate compares a candidate with the original, or with the target's
@@ -66,7 +68,7 @@ func (w *Workbench) Validate(ctx context.Context, original, candidate *Program) 
 	if err != nil {
 		return Validation{}, fmt.Errorf("comparing outputs of %s: %w", w.Target.Name, err)
 	}
-	out := Validation{OK: v.OK(), Inputs: len(v.Cases), Seeds: v.Seeds(), Sizes: sizes, Reasons: v.Reasons(), Unstable: v.Unstable}
+	out := Validation{OK: v.OK(), Inputs: len(v.Cases), Seeds: v.Seeds(), Sizes: sizes, Reasons: v.Reasons(), Unstable: v.Unstable, Fixed: v.Fixed}
 	if len(v.Cases) > 0 {
 		for _, p := range v.Cases[0].Comparisons {
 			out.Outputs = append(out.Outputs, p.String())

@@ -131,6 +131,7 @@ type Case struct {
 	Original    sandbox.Outcome // zero where the candidate was turned down before
 	Comparisons []Comparison
 	Reasons     []Reason // none: the candidate is right
+	made        string   // hash of what the generator made, "" where there is none
 }
 
 // Verdict is what a check found.
@@ -139,6 +140,9 @@ type Verdict struct {
 	// Unstable is how two runs of the original on one input differ; "" where they
 	// do not. A candidate cannot be held to what the original does not hold.
 	Unstable string
+	// Fixed says that inputs of different seeds are the same, and so not fresh; ""
+	// where they are not.
+	Fixed string
 }
 
 // OK reports whether the candidate was right in all cases.
@@ -237,6 +241,7 @@ func Run(ctx context.Context, box *sandbox.Box, c Check) (Verdict, error) {
 				v.Unstable = unstable
 			}
 			v.Cases = append(v.Cases, one)
+			v.Fixed = fixed(v.Cases)
 			if len(one.Reasons) > 0 {
 				return v, nil
 			}
@@ -269,6 +274,9 @@ func (c Check) one(ctx context.Context, box *sandbox.Box, one *Case, first bool)
 	if c.Generator != nil {
 		made := filepath.Join(dir, "input")
 		if _, err := c.trusted(ctx, box, "generator of inputs", *c.Generator, one, nil, made); err != nil {
+			return "", err
+		}
+		if one.made, err = content(made); err != nil {
 			return "", err
 		}
 		input = []sandbox.Copy{{From: made}}

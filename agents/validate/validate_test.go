@@ -83,6 +83,17 @@ func check(t *testing.T, original, candidate string, change func(*validate.Check
 	return validate.Run(t.Context(), box, c)
 }
 
+// The second generator is given the same seed each time.
+func TestInputsThatAreNotFreshAreTold(t *testing.T) {
+	if v, err := check(t, "ORIGINAL", "SAME", nil); err != nil || !v.OK() || v.Fixed != "" {
+		t.Errorf("fresh inputs: %v, %v, %q", err, v, v.Fixed)
+	}
+	v, err := check(t, "ORIGINAL", "SAME", func(c *validate.Check) { c.Generator.Argv = []string{"./generate", "7", "{n}"} })
+	if err != nil || !v.OK() || !strings.Contains(v.Fixed, fmt.Sprintf("the seeds %d and %d", v.Cases[0].Seed, v.Cases[1].Seed)) {
+		t.Errorf("one input for all seeds: %v, %v, %q", err, v, v.Fixed)
+	}
+}
+
 func TestACandidateThatComputesTheSameIsRight(t *testing.T) {
 	v, err := check(t, "ORIGINAL", "SAME", func(c *validate.Check) { c.Inputs = []validate.Input{{"n": "10"}, {"n": "100000"}} })
 	if err != nil || !v.OK() || v.Unstable != "" || len(v.Cases) != 4 {
