@@ -85,15 +85,7 @@ func (w *Workbench) profile(ctx context.Context, p *Program) (*Evidence, error) 
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	in, sizes := validate.Input{}, []string(nil)
-	if size := w.profileSize(); size != "" {
-		in["size"], sizes = size, []string{size}
-	}
-	check := w.check(p, p, sizes)
-	if err := w.warmed(ctx, &check, p, p, w.profileSize()); err != nil {
-		return nil, err
-	}
-	prepared, err := validate.Prepare(ctx, w.box, check, in, 0, dir)
+	prepared, err := w.prepared(ctx, p, p, w.profileSize(), w.profileSize(), dir)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/rooflab/rooflab/agents/edit"
 	"github.com/rooflab/rooflab/agents/rules"
 	"github.com/rooflab/rooflab/agents/sandbox"
-	"github.com/rooflab/rooflab/agents/validate"
 	"github.com/rooflab/rooflab/collectors/ocllaunch"
 	"github.com/rooflab/rooflab/datasets"
 	"github.com/rooflab/rooflab/modeling/insight"
@@ -77,15 +76,7 @@ func (w *Workbench) launchesOf(ctx context.Context, p *Program, size string) ([]
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	in, sizes := validate.Input{}, []string(nil)
-	if size != "" {
-		in["size"], sizes = size, []string{size}
-	}
-	check := w.check(p, p, sizes)
-	if err := w.warmed(ctx, &check, p, p, w.profileSize()); err != nil {
-		return nil, err
-	}
-	prepared, err := validate.Prepare(ctx, w.box, check, in, 0, dir)
+	prepared, err := w.prepared(ctx, p, p, size, w.profileSize(), dir)
 	if err != nil {
 		return nil, err
 	}

@@ -163,16 +163,7 @@ func (w *Workbench) Measure(ctx context.Context, before, after *Program, size st
 		return fail(err)
 	}
 	defer os.RemoveAll(dir)
-	in := validate.Input{}
-	var sizes []string
-	if size != "" {
-		in["size"], sizes = size, []string{size}
-	}
-	check := w.check(before, after, sizes)
-	if err := w.warmed(ctx, &check, before, after, size); err != nil {
-		return fail(err)
-	}
-	p, err := validate.Prepare(ctx, w.box, check, in, 0, dir)
+	p, err := w.prepared(ctx, before, after, size, size, dir)
 	if err != nil {
 		return fail(err)
 	}

@@ -92,3 +92,17 @@ func (w *Workbench) warmed(ctx context.Context, c *validate.Check, original, can
 	c.Candidate.Put = append(c.Candidate.Put, after...)
 	return err
 }
+
+// prepared makes an input of a size ("" where the target has none) in a folder, for
+// two programs whose runs begin with the caches of a run of the size warm.
+func (w *Workbench) prepared(ctx context.Context, before, after *Program, size, warm, dir string) (validate.Prepared, error) {
+	in, sizes := validate.Input{}, []string(nil)
+	if size != "" {
+		in["size"], sizes = size, []string{size}
+	}
+	check := w.check(before, after, sizes)
+	if err := w.warmed(ctx, &check, before, after, warm); err != nil {
+		return validate.Prepared{}, err
+	}
+	return validate.Prepare(ctx, w.box, check, in, 0, dir)
+}
