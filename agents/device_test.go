@@ -34,10 +34,10 @@ func bench(t *testing.T, tg *target.Target) (*agents.Workbench, *agents.Program)
 func device(t *testing.T, name, size, other string) *target.Target {
 	t.Helper()
 	if _, err := os.Stat("/etc/OpenCL/vendors/pocl.icd"); err != nil {
-		t.Skip("no PoCL: ", err)
+		t.Fatal("PoCL is needed (Debian: apt-get install pocl-opencl-icd ocl-icd-libopencl1): ", err)
 	}
 	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("no gcc")
+		t.Fatal("gcc is needed (Debian: apt-get install gcc)")
 	}
 	path, err := suite.Write(name, filepath.Join(t.TempDir(), name))
 	if err != nil {
@@ -140,7 +140,7 @@ func TestTheDevicesCompilerIsHeard(t *testing.T) {
 func hip(t *testing.T, profile, gpu string) *target.Target {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("no gcc")
+		t.Fatal("gcc is needed (Debian: apt-get install gcc)")
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{

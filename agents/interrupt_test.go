@@ -41,7 +41,7 @@ func (f *front) Display(b display.Bundle, id string, _ bool) {
 func TestAnInterruptedRunGoesOn(t *testing.T) {
 	for _, tool := range []string{"gcc", "clang"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(tool + " is not there")
+			t.Fatalf("%s is needed (Debian: apt-get install %[1]s)", tool)
 		}
 	}
 	dir := t.TempDir()

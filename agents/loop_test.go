@@ -72,7 +72,7 @@ stdout = true
 func passes(t *testing.T) *target.Target {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not there")
+		t.Fatal("gcc is needed (Debian: apt-get install gcc)")
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{"main.c": passesMain, "work.c": passesWork, "passes.toml": passesTarget} {

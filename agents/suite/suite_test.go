@@ -87,7 +87,7 @@ func TestWriteKeepsWhatIsThere(t *testing.T) {
 // hot function does nothing: all that may be changed counts.
 func TestEachHotFunctionCounts(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not there")
+		t.Fatal("gcc is needed (Debian: apt-get install gcc)")
 	}
 	for _, name := range suite.Names() {
 		got := load(t, name)

@@ -124,7 +124,7 @@ func files(t *testing.T, dir string) map[string]string {
 func TestOptimizeWithRecordedAnswersSurvivesBeingKilled(t *testing.T) {
 	for _, tool := range []string{"gcc", "valgrind"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(tool + " is not there")
+			t.Fatalf("%s is needed (Debian: apt-get install %[1]s)", tool)
 		}
 	}
 	dir, answers := sampleTarget(t, strings.NewReplacer("repeats = 12", "repeats = 6", `sizes = ["256"]`, `sizes = ["200"]`, "per_run = 2", "per_run = 1").Replace)
@@ -292,7 +292,7 @@ func killAt(t *testing.T, text string, argv ...string) {
 func TestOptimizeWithoutAProfileCitesTheSource(t *testing.T) {
 	for _, tool := range []string{"gcc", "clang"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(tool + " is not there")
+			t.Fatalf("%s is needed (Debian: apt-get install %[1]s)", tool)
 		}
 	}
 	dir, _ := sampleTarget(t, func(text string) string {

@@ -133,7 +133,7 @@ func badAnswers(dir string) []bad {
 // does, and but for the folder of the run nothing on this machine is another.
 func TestOptimizeTurnsBadModelsDown(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not there")
+		t.Fatal("gcc is needed (Debian: apt-get install gcc)")
 	}
 	dir, _ := sampleTarget(t, strings.NewReplacer("[profile]\ncollector = \"valgrind\"\ntimeout = \"2m\"\n", "[sandbox]\nmemory = \"256MiB\"\nprocesses = 40\n",
 		"repeats = 12", "repeats = 6", `sizes = ["256"]`, `sizes = ["16"]`, `other_sizes = ["37"]`, `other_sizes = ["5"]`, "per_run = 2", "per_run = 2",
@@ -223,7 +223,7 @@ func TestOptimizeTurnsBadModelsDown(t *testing.T) {
 func TestOptimizeRepairsTheBaseAndNeedsAProfile(t *testing.T) {
 	for _, tool := range []string{"gcc", "valgrind"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(tool + " is not there")
+			t.Fatalf("%s is needed (Debian: apt-get install %[1]s)", tool)
 		}
 	}
 	dir, from := sampleTarget(t, strings.NewReplacer("repeats = 12", "repeats = 6", "per_run = 2", "per_run = 1", "rounds = 3", "rounds = 1").Replace)

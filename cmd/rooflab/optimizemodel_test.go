@@ -21,7 +21,7 @@ import (
 func modelTarget(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not there")
+		t.Fatal("gcc is needed (Debian: apt-get install gcc)")
 	}
 	dir, _ := sampleTarget(t, strings.NewReplacer("[profile]\ncollector = \"valgrind\"\ntimeout = \"2m\"\n", "", "repeats = 12", "repeats = 6",
 		`sizes = ["256"]`, `sizes = ["16"]`, "per_run = 2", "per_run = 1", "rounds = 3", "rounds = 2").Replace)

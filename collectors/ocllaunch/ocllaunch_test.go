@@ -80,10 +80,10 @@ func TestTruncations(t *testing.T) {
 func TestTheLayerWatchesAProgram(t *testing.T) {
 	cc, err := exec.LookPath("cc")
 	if err != nil {
-		t.Skip("no C compiler")
+		t.Fatal("a C compiler is needed (Debian: apt-get install gcc)")
 	}
 	if _, err := os.Stat("/etc/OpenCL/vendors/pocl.icd"); err != nil {
-		t.Skip("no PoCL")
+		t.Fatal("PoCL is needed (Debian: apt-get install pocl-opencl-icd ocl-icd-libopencl1)")
 	}
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
