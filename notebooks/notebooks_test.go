@@ -149,18 +149,36 @@ func TestFirstLookRuns(t *testing.T) {
 	}
 }
 
-func TestExplanationRuns(t *testing.T) {
+// ran runs a notebook and looks for texts in its outputs. It returns the file that
+// it wrote, all text of outputs, and how many there are of each type. The folder of
+// the notebooks has to be as it was when the test ends.
+func ran(t *testing.T, path string, wants ...string) (out, text string, types map[string]int) {
+	t.Helper()
 	before := files(t)
-	out := filepath.Join(t.TempDir(), "out.ipynb")
-	if status, output := rooflab(t, "", "run", explanation, "-o", out); status != 0 {
+	t.Cleanup(func() {
+		if after := files(t); after != before {
+			t.Errorf("the run changed the folder:\n%s\nbefore:\n%s", after, before)
+		}
+	})
+	out = filepath.Join(t.TempDir(), "out.ipynb")
+	if status, output := rooflab(t, "", "run", path, "-o", out); status != 0 {
 		t.Fatalf("exit status %d:\n%s", status, output)
 	}
 	nb, err := notebook.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, types := shown(nb)
-	for _, want := range []string{
+	text, types = shown(nb)
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is nowhere in the outputs:\n%s", want, text)
+		}
+	}
+	return out, text, types
+}
+
+func TestExplanationRuns(t *testing.T) {
+	out, _, types := ran(t, explanation,
 		"R1   spread is bound by latency", // the report
 		"1 of 16 kernels cover 84",        // hot: samples of perf
 		"hot path of cpu-clock: spread",   // call tree
@@ -170,49 +188,25 @@ func TestExplanationRuns(t *testing.T) {
 		"merge grows as n^2 * log2(n)",         // sorting n^2 numbers
 		"spread grows as n^2\n", "[R1] spread", // the prompt
 		"No profile of your own", "16 statements",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is nowhere in the outputs:\n%s", want, text)
-		}
-	}
+	)
 	if types["image/svg+xml"] != 1 || types["application/vnd.plotly.v1+json"] != 1 || types["text/html"] < 10 {
 		t.Errorf("outputs of types %v, want a plot, an interactive one and ten tables or more", types)
 	}
 	if status, output := rooflab(t, "", "verify", out); status != 0 {
 		t.Errorf("verify: exit status %d:\n%s", status, output)
 	}
-	if after := files(t); after != before {
-		t.Errorf("the run changed the folder:\n%s\nbefore:\n%s", after, before)
-	}
 }
 
 // A network is trained on XLA, which `make test` sets up.
 func TestHowLongRuns(t *testing.T) {
-	before := files(t)
-	out := filepath.Join(t.TempDir(), "out.ipynb")
-	if status, output := rooflab(t, "", "run", howLong, "-o", out); status != 0 {
-		t.Fatalf("exit status %d:\n%s", status, output)
-	}
-	nb, err := notebook.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, types := shown(nb)
-	for _, want := range []string{
+	_, _, types := ran(t, howLong,
 		"1010 of 20200 launches, of 202 kernels", // 4040 kernels, every 20th, with 5 launches each
 		"boosted trees", "5-fold, disjoint",
 		"132 of 132", // 85 of 805 rows are held out to stop by: 6 epochs of 22.5 batches
 		"n = 205", "What the prediction of",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is nowhere in the outputs:\n%s", want, text)
-		}
-	}
+	)
 	if types["text/html"] < 3 {
 		t.Errorf("outputs of types %v, want a comparison, progress and a listing", types)
-	}
-	if after := files(t); after != before {
-		t.Errorf("the run changed the folder:\n%s\nbefore:\n%s", after, before)
 	}
 }
 
@@ -221,40 +215,23 @@ func TestHowLongRuns(t *testing.T) {
 func TestProofRuns(t *testing.T) {
 	for _, tool := range []string{"gcc", "clang", "valgrind"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(tool + " is not there")
+			t.Fatalf("%s is needed (Debian: apt-get install %[1]s)", tool)
 		}
 	}
-	before := files(t)
-	out := filepath.Join(t.TempDir(), "out.ipynb")
-	if status, output := rooflab(t, "", "run", proof, "-o", out); status != 0 {
-		t.Fatalf("exit status %d:\n%s", status, output)
-	}
-	nb, err := notebook.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, types := shown(nb)
-	for _, want := range []string{
+	_, text, types := ran(t, proof,
 		"hot: step; about ", "interchange of stencil.c:8, cites [C1", "builds: true",
 		"right: true, on 2 fresh inputs of sizes [512 128]; out.bin is the same bit for bit, 262144 values", // 512 x 512
 		"predicts D1mr down: came true",
 		"Candidates\nround  candidate",
 		"(unknown evidence)", "(wrong result)", "(read-only file)", "(sleeping)", "(timer tricks)", "(no edit)",
 		"a bad model      5 ",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is nowhere in the outputs:\n%s", want, text)
-		}
-	}
+	)
 	rejected := "first I want to read it; what may be applied all the same can be accepted by name"
 	if confirmed := strings.Contains(text, "times as fast, with the same outputs"); confirmed != strings.Contains(text, rejected) || confirmed == strings.Contains(text, "Nothing was confirmed on this machine today") {
 		t.Errorf("what was confirmed was not to be rejected, and then accepted:\n%s", text)
 	}
 	if types["image/svg+xml"] != 1 || types["text/html"] < 8 {
 		t.Errorf("outputs of types %v, want a plot, hunks, progress, reports and scores", types)
-	}
-	if after := files(t); after != before {
-		t.Errorf("the run changed the folder:\n%s\nbefore:\n%s", after, before)
 	}
 }
 
