@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rooflab/rooflab/kernel/host"
+	"github.com/rooflab/rooflab/kernel/hugepages"
 )
 
 func init() { register(newHostCmd) }
@@ -20,6 +21,7 @@ func newHostCmd() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			hugepages.Kept() // what cells start, and perhaps measure, runs without
 			in, out := os.NewFile(3, "commands"), os.NewFile(4, "events")
 			if _, err := out.Stat(); err != nil {
 				return fmt.Errorf("the session host is started by a session; to run cells use `rooflab repl`, `rooflab run` or `rooflab lab`")

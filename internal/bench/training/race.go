@@ -73,7 +73,7 @@ func (r *Race) Run(ctx context.Context) (*bench.Report, error) {
 	rep.Machine = bench.Machine()
 	rep.Notes = append(rep.Notes,
 		fmt.Sprintf("float32, mean squared error, Adam (PyTorch's fused one), %d threads on each side, %d rounds in turn, the first of them not counted", r.Threads, r.Rounds),
-		"both sides have glibc's malloc ask for huge pages (GLIBC_TUNABLES=glibc.malloc.hugetlb=1) unless GLIBC_TUNABLES is set: both take less time with it",
+		"both sides have glibc's malloc ask for huge pages and keep what is freed, as rooflab has it in all its processes, unless GLIBC_TUNABLES is set: both take less time with it",
 		"a step goes from the batch in the host's memory to the loss as a number; its time is the median of a round's; memory is the peak resident set (VmHWM) of the side's process, compiler and libraries included",
 		fmt.Sprintf("both sides began with the same weights; the losses of their first %d steps agree to %g of themselves", compared, tolerance))
 	return rep, nil
