@@ -26,72 +26,104 @@ import (
 // as cuDNN and oneDNN do. GoMLX's Go backend has no such loops, and gets a copy
 // of the cell for each step.
 //
-// Inside, the time is the first axis. A step's input and the hidden state before
-// it stand side by side, so that a step has one product, and the gradient of all
-// weights another.
+// On a processor a batch is two halves, each with loops of its own, which XLA
+// runs at the same time: what one does on a single thread (gates, the way to
+// the next product) is the time of the other's products.
 func LSTM(scope *model.Scope, x *graph.Node, width int) *graph.Node {
 	if x.Rank() != 3 {
 		panic(fmt.Errorf("an LSTM over the shape %s, want [examples, length, features]", x.Shape()))
 	}
 	g, dtype := x.Graph(), x.DType()
-	n, length, features := x.Shape().Dim(0), x.Shape().Dim(1), x.Shape().Dim(2)
+	n, features := x.Shape().Dim(0), x.Shape().Dim(2)
 	wx := scope.VariableWithShape("input", shapes.Make(dtype, features, 4*width)).NodeValue(g)
 	wh := scope.VariableWithShape("recurrent", shapes.Make(dtype, width, 4*width)).NodeValue(g)
 	bias := scope.VariableWithShape("biases", shapes.Make(dtype, 4*width)).NodeValue(g)
 
-	r := recurrence{graph.Transpose(x, 0, 1), wx, graph.Concatenate([]*graph.Node{wx, wh}, 0), bias, length, n, features, width}
-	return graph.Transpose(r.hidden(), 0, 1)
+	hidden := func(from, to int) *graph.Node {
+		part := graph.Transpose(graph.Slice(x, graph.AxisRange(from, to)), 0, 1)
+		r := recurrence{part, wx, wh, bias, x.Shape().Dim(1), to - from, width}
+		return graph.Transpose(r.hidden(), 0, 1)
+	}
+	if n < halved || !onProcessor(g) {
+		return hidden(0, n)
+	}
+	return graph.Concatenate([]*graph.Node{hidden(0, n/2), hidden(n/2, n)}, 0)
 }
 
-// recurrence is the steps of an LSTM.
+// halved is the number of examples from which on a batch is two halves: a
+// product of few rows spends its time on reading the weights, which both read.
+const halved = 16
+
+// recurrence is the steps of an LSTM. Inside, the time is the first axis.
 type recurrence struct {
-	x                          *graph.Node // [length, examples, features]
-	wx                         *graph.Node // [features, 4 width], of the gates i, f, g, o
-	w                          *graph.Node // [features + width, 4 width], of inputs and hidden states
-	bias                       *graph.Node // [4 width]
-	length, n, features, width int
+	x                *graph.Node // [length, examples, features]
+	wx               *graph.Node // [features, 4 width], of the gates i, f, g, o
+	wh               *graph.Node // [width, 4 width]
+	bias             *graph.Node // [4 width]
+	length, n, width int
 }
 
 // hidden are the hidden states, [length, examples, width].
 func (r recurrence) hidden() *graph.Node {
+	rows := r.length * r.n
+	x := product(graph.Reshape(r.x, rows, -1), r.wx) // of all steps at once
+	steps := graph.Reshape(x, r.length, r.n, 4*r.width)
 	if !r.x.Graph().Backend().Capabilities().Operations[compute.OpTypeDynamicSlice] {
-		return r.unrolled()
+		return r.unrolled(steps)
 	}
-	inputs, cells, gates := r.forward()
-	after := graph.StopGradient(graph.Slice(inputs, graph.AxisRange(1), graph.AxisRange(), graph.AxisRange(r.features)))
-	// The gradient of after is that of the sums before the gates, which are
-	// W' [x_t, h_{t-1}] + b with h_{t-1} a constant in this place: the loop
+	states, slopes := r.forward(graph.StopGradient(steps))
+	// The gradient of the states is that of the sums before the gates, which are
+	// x_t Wx + h_{t-1} Wh + b with h_{t-1} a constant in this place: the loop
 	// backwards has what goes through it. Nobody asks for the sums' values, and
-	// no compiler computes them: so x may be added a second time, which makes its
-	// gradient a product of its own, left out where it is not wanted.
-	rows := graph.StopGradient(graph.Reshape(graph.Slice(inputs, graph.AxisRange(0, r.length)), r.length*r.n, -1))
-	x := graph.MatMul(graph.Reshape(r.x, r.length*r.n, r.features), graph.StopGradient(r.wx))
-	sums := graph.Add(graph.Add(product(rows, r.w), x), graph.ExpandAxes(r.bias, 0))
+	// no compiler computes them.
+	before := graph.Reshape(graph.Slice(states, graph.AxisRange(0, r.length)), rows, r.width)
+	sums := graph.Add(graph.Add(x, product(before, r.wh)), graph.ExpandAxes(r.bias, 0))
 	sums = graph.Reshape(sums, r.length, r.n, 4*r.width)
-	return joined(after, sums, 2, func(v *graph.Node) (values, input *graph.Node) {
-		return graph.ZerosLike(v), r.backward(v, cells, gates)
+	return joined(graph.Slice(states, graph.AxisRange(1)), sums, 2, func(v *graph.Node) (values, input *graph.Node) {
+		return graph.ZerosLike(v), r.backward(v, slopes)
 	})
 }
 
-// forward gives the inputs of all steps beside the hidden states before them,
-// [length + 1, examples, features + width], the cells before and after them,
-// [length + 1, examples, width], and the gates, [length, examples, 4 width].
-func (r recurrence) forward() (inputs, cells, gates *graph.Node) {
-	inputs = graph.Pad(r.x, constant(r.x, 0), compute.PadAxis{End: 1}, compute.PadAxis{}, compute.PadAxis{End: r.width})
-	cells, gates = r.empty(r.wx, r.length+1, r.width), r.empty(r.bias, r.length, 4*r.width)
-	out := loop(r.length, []*graph.Node{r.none(), inputs, cells, gates, graph.StopGradient(r.w), graph.StopGradient(r.bias)},
-		func(t *graph.Node, s []*graph.Node) []*graph.Node {
-			c, inputs, cells, gates, w, bias := s[0], s[1], s[2], s[3], s[4], s[5]
-			sums := graph.Add(graph.MatMul(at(inputs, t, 0, r.features+r.width), w), graph.ExpandAxes(bias, 0))
-			// What the next operations need of the gates they read where these are
-			// kept: so their computation is part of the writing.
-			gates = put(gates, r.activated(sums), t, 0)
-			h, c := r.step(c, func(i int) *graph.Node { return at(gates, t, i*r.width, r.width) })
-			next := graph.Add(t, constant(t, 1))
-			return []*graph.Node{c, put(inputs, h, next, r.features), put(cells, c, next, 0), gates, w, bias}
-		})
-	return out[1], out[2], out[3]
+// slopes are the derivatives that the loop backwards needs, of each step:
+type slopes struct {
+	sums    *graph.Node // of the cell by the sums of i, f, g, of the hidden state by that of o, [length, examples, 4 width]
+	through *graph.Node // of the hidden state by the cell, [length, examples, width]
+	forget  *graph.Node // of the cell by the one before, [length, examples, width]
 }
+
+// forward gives the hidden states before all steps and after the last,
+// [length + 1, examples, width], from the products of x, [length, examples, 4
+// width]. A step's slopes of sums take the place of its product.
+func (r recurrence) forward(x *graph.Node) (states *graph.Node, s slopes) {
+	out := loop(r.length, []*graph.Node{r.none(), r.none(), r.empty(r.wx, r.length+1), x, r.empty(r.wh, r.length), r.empty(r.bias, r.length),
+		graph.StopGradient(r.wh), graph.StopGradient(r.bias)},
+		func(t *graph.Node, s []*graph.Node) []*graph.Node {
+			h, c, states, sums, through, forget, wh, bias := s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7]
+			gates := r.activated(graph.Add(graph.Add(graph.MatMul(h, wh), at(sums, t, 0, 4*r.width)), graph.ExpandAxes(bias, 0)))
+			// By the barriers compilers compute the gates once, and the cell's tanh, instead of
+			// again for each of those who need them.
+			b := graph.OptimizationBarriers(gates, c)
+			i, f, u, o := r.gate(b[0], 0), r.gate(b[0], 1), r.gate(b[0], 2), r.gate(b[0], 3)
+			before := b[1]
+			c = r.cell(i, f, u, before)
+			b = graph.OptimizationBarriers(graph.Tanh(c), c)
+			c = b[1]
+			tanh := b[0]
+			h = graph.Mul(o, tanh)
+			for k, slope := range []*graph.Node{
+				graph.Mul(u, sigmoidSlope(i)), graph.Mul(before, sigmoidSlope(f)), graph.Mul(i, tanhSlope(u)), graph.Mul(tanh, sigmoidSlope(o)),
+			} {
+				sums = put(sums, slope, t, k*r.width)
+			}
+			through = put(through, graph.Mul(o, tanhSlope(tanh)), t, 0)
+			return []*graph.Node{h, c, put(states, h, graph.Add(t, constant(t, 1)), 0), sums, through, put(forget, f, t, 0), wh, bias}
+		})
+	return graph.StopGradient(out[2]), slopes{out[3], out[4], out[5]}
+}
+
+// tanhSlope and sigmoidSlope are the derivatives by the argument, from the value.
+func tanhSlope(y *graph.Node) *graph.Node    { return graph.Sub(constant(y, 1), graph.Mul(y, y)) }
+func sigmoidSlope(y *graph.Node) *graph.Node { return graph.Mul(y, graph.Sub(constant(y, 1), y)) }
 
 // none is a step's zeros, [examples, width].
 func (r recurrence) none() *graph.Node {
@@ -100,45 +132,36 @@ func (r recurrence) none() *graph.Node {
 
 // empty is zeros of steps, [steps, examples, width], of its own by the barrier:
 // else all loops would begin with copies of the same zeros.
-func (r recurrence) empty(of *graph.Node, steps, width int) *graph.Node {
+func (r recurrence) empty(of *graph.Node, steps int) *graph.Node {
 	zero := graph.OptimizationBarriers(constant(r.x, 0), of)[0]
-	return graph.BroadcastToDims(graph.Reshape(zero, 1, 1, 1), steps, r.n, width)
+	return graph.BroadcastToDims(graph.Reshape(zero, 1, 1, 1), steps, r.n, r.width)
 }
 
 // backward gives the gradient of the sums before the gates, [length, examples,
 // 4 width], from v, that of the hidden states after each step.
-func (r recurrence) backward(v, cells, gates *graph.Node) *graph.Node {
-	wh := graph.Slice(graph.StopGradient(r.w), graph.AxisRange(r.features))
-	out := loop(r.length, []*graph.Node{r.none(), r.none(), r.empty(v, 1, 4*r.width), gates, v, cells, graph.Transpose(wh, 0, 1)},
+func (r recurrence) backward(v *graph.Node, s slopes) *graph.Node {
+	wh := graph.Transpose(graph.StopGradient(r.wh), 0, 1)
+	out := loop(r.length, []*graph.Node{r.none(), r.none(), s.sums, v, s.through, s.forget, wh},
 		func(t *graph.Node, s []*graph.Node) []*graph.Node {
-			dh, dc, sums, gates, v, cells, wh := s[0], s[1], s[2], s[3], s[4], s[5], s[6]
+			dh, dc, sums, v, through, forget, wh := s[0], s[1], s[2], s[3], s[4], s[5], s[6]
 			t = graph.Sub(constant(t, r.length-1), t)
-			gate := func(k int) *graph.Node { return at(gates, t, k*r.width, r.width) }
-			i, f, u, o := gate(0), gate(1), gate(2), gate(3)
-			before, tanh := at(cells, t, 0, r.width), graph.Tanh(at(cells, graph.Add(t, constant(t, 1)), 0, r.width))
-			left := func(x *graph.Node) *graph.Node { return graph.Sub(constant(x, 1), x) }
 			dh = graph.Add(dh, at(v, t, 0, r.width))
-			dc = graph.Add(dc, graph.Mul(graph.Mul(dh, o), left(graph.Mul(tanh, tanh))))
-			if onProcessor(t.Graph()) { // which would compute them again for each gate
-				b := graph.OptimizationBarriers(dh, dc, tanh)
-				dh, dc, tanh = b[0], b[1], b[2]
+			dc = graph.Add(dc, graph.Mul(dh, at(through, t, 0, r.width)))
+			b := graph.OptimizationBarriers(dh, dc)
+			dh, dc = b[0], b[1]
+			each := func(x *graph.Node) *graph.Node { // for each gate
+				return graph.BroadcastToDims(graph.ExpandAxes(x, 1), r.n, 4, r.width)
 			}
-			for k, d := range []*graph.Node{
-				graph.Mul(graph.Mul(dc, u), graph.Mul(i, left(i))),
-				graph.Mul(graph.Mul(dc, before), graph.Mul(f, left(f))),
-				graph.Mul(graph.Mul(dc, i), left(graph.Mul(u, u))),
-				graph.Mul(graph.Mul(dh, tanh), graph.Mul(o, left(o))),
-			} {
-				sums = put(sums, d, constant(t, 0), k*r.width)
-			}
-			// The gradient takes the gates' place: by the barrier, when all who need
+			gate := graph.Iota(t.Graph(), shapes.Make(dtypes.Int32, r.n, 4, r.width), 1)
+			d := graph.Where(graph.Equal(gate, constant(gate, 3)), each(dh), each(dc))
+			d = graph.Mul(at(sums, t, 0, 4*r.width), graph.Reshape(d, r.n, 4*r.width))
+			// The gradient takes the slopes' place: by the barrier, when all who need
 			// them have read them.
-			b := graph.OptimizationBarriers(sums, graph.Mul(dc, f))
-			sums, dc = b[0], b[1]
-			d := graph.Squeeze(sums, 0)
-			return []*graph.Node{graph.MatMul(d, wh), dc, sums, put(gates, d, t, 0), v, cells, wh}
+			b = graph.OptimizationBarriers(d, graph.Mul(dc, at(forget, t, 0, r.width)))
+			d, dc = b[0], b[1]
+			return []*graph.Node{graph.MatMul(d, wh), dc, put(sums, d, t, 0), v, through, forget, wh}
 		})
-	return out[3]
+	return out[2]
 }
 
 // activated is the gates of sums, [examples, 4 width]. The sigmoid of x is
@@ -153,22 +176,25 @@ func (r recurrence) activated(sums *graph.Node) *graph.Node {
 	return graph.Add(graph.Mul(graph.Tanh(graph.Mul(sums, scale)), scale), offset)
 }
 
-// step is the next hidden state and cell by the gates.
-func (r recurrence) step(c *graph.Node, gate func(i int) *graph.Node) (h, cell *graph.Node) {
-	cell = graph.Add(graph.Mul(gate(1), c), graph.Mul(gate(0), gate(2)))
-	return graph.Mul(gate(3), graph.Tanh(cell)), cell
+// gate is the k-th of gates, [examples, 4 width].
+func (r recurrence) gate(gates *graph.Node, k int) *graph.Node {
+	return graph.Slice(gates, graph.AxisRange(), graph.AxisRange(k*r.width, (k+1)*r.width))
+}
+
+// cell is the next cell by the gates.
+func (r recurrence) cell(i, f, u, c *graph.Node) *graph.Node {
+	return graph.Add(graph.Mul(f, c), graph.Mul(i, u))
 }
 
 // unrolled is hidden without a loop.
-func (r recurrence) unrolled() *graph.Node {
+func (r recurrence) unrolled(x *graph.Node) *graph.Node {
 	h, c := r.none(), r.none()
 	var all []*graph.Node
 	for t := range r.length {
-		in := graph.Concatenate([]*graph.Node{graph.Squeeze(graph.Slice(r.x, graph.AxisElem(t)), 0), h}, 1)
-		gates := r.activated(graph.Add(graph.MatMul(in, r.w), graph.ExpandAxes(r.bias, 0)))
-		h, c = r.step(c, func(i int) *graph.Node {
-			return graph.Slice(gates, graph.AxisRange(), graph.AxisRange(i*r.width, (i+1)*r.width))
-		})
+		sums := graph.Add(graph.MatMul(h, r.wh), graph.Squeeze(graph.Slice(x, graph.AxisElem(t)), 0))
+		gates := r.activated(graph.Add(sums, graph.ExpandAxes(r.bias, 0)))
+		c = r.cell(r.gate(gates, 0), r.gate(gates, 1), r.gate(gates, 2), c)
+		h = graph.Mul(r.gate(gates, 3), graph.Tanh(c))
 		all = append(all, h)
 	}
 	return graph.Stack(all, 0)
