@@ -20,6 +20,8 @@ const (
 // Table makes examples a table for package predict, which baselines learn from,
 // too: its features are kernelcost.FeatureNames (all NaN where the analysis
 // fails), its texts source, kernel, args, global_size, local_size and pattern.
+// It keeps of each row how often places of the source are executed, which a Model
+// is told, too.
 // Without a single measured example it has no targets; one that is measured
 // among others that are not is an error.
 func Table(xs []Example) (*predict.Examples, error) {
@@ -43,7 +45,12 @@ func Table(xs []Example) (*predict.Examples, error) {
 			p = kernelcost.Parse(x.Source, csource.Options{})
 			programs[x.Source] = p
 		}
-		e.X = append(e.X, costs(p, x))
+		c := analysed(p, x)
+		features := missing()
+		if c != nil {
+			features = c.Features()
+		}
+		e.X, e.Kept = append(e.X, features), append(e.Kept, countsOf(c))
 		group := x.Group
 		if group == "" {
 			x.identify("")
@@ -81,17 +88,22 @@ func launchOf(x Example) kernelcost.Launch {
 	return l
 }
 
-// costs are the features of kernelcost, NaN where a launch cannot be analysed.
-func costs(p *kernelcost.Program, x Example) []float64 {
+// analysed is what kernelcost finds of a launch, nil where it cannot analyse it.
+func analysed(p *kernelcost.Program, x Example) *kernelcost.Cost {
 	c, err := p.Analyse(launchOf(x))
 	if err != nil {
-		row := make([]float64, len(kernelcost.FeatureNames()))
-		for i := range row {
-			row[i] = unknown()
-		}
-		return row
+		return nil
 	}
-	return c.Features()
+	return c
+}
+
+// missing are the features of a launch that cannot be analysed.
+func missing() []float64 {
+	row := make([]float64, len(kernelcost.FeatureNames()))
+	for i := range row {
+		row[i] = unknown()
+	}
+	return row
 }
 
 // row is row r of a table as an example, without what is only for splits.

@@ -26,7 +26,11 @@ type Examples struct {
 	Groups  []string
 	Weights []float64 // positive, one per row; nil is 1 for all
 	// Texts are facts that are no numbers, by name ("source"), one per row.
-	Texts  map[string][]string
+	Texts map[string][]string
+	// Kept is what the maker of the table found out about each row on the way, and
+	// its models would find out again from the texts: one per row, or nil. It goes
+	// with the rows and is no part of the data: neither order nor Hash look at it.
+	Kept   []any
 	Target string    // what is predicted: "time"
 	Unit   string    // of Y: "s"
 	Y      []float64 // positive; nil where nothing was measured
@@ -59,6 +63,9 @@ func (e *Examples) Check(fitting bool) error {
 		if len(t) != n {
 			return fmt.Errorf("the table of examples has %d rows and %d texts %q", n, len(t), name)
 		}
+	}
+	if e.Kept != nil && len(e.Kept) != n {
+		return fmt.Errorf("the table of examples has %d rows and keeps something of %d", n, len(e.Kept))
 	}
 	seen := map[string]bool{}
 	for _, f := range e.Features {
@@ -105,7 +112,7 @@ func (e *Examples) LogY() []float64 {
 
 // Rows are the named rows as a table that shares the values.
 func (e *Examples) Rows(rows []int) *Examples {
-	out := &Examples{Features: e.Features, Target: e.Target, Unit: e.Unit, X: pick(e.X, rows), Groups: pick(e.Groups, rows), Weights: pick(e.Weights, rows), Y: pick(e.Y, rows)}
+	out := &Examples{Features: e.Features, Target: e.Target, Unit: e.Unit, X: pick(e.X, rows), Groups: pick(e.Groups, rows), Weights: pick(e.Weights, rows), Kept: pick(e.Kept, rows), Y: pick(e.Y, rows)}
 	for name, t := range e.Texts {
 		if out.Texts == nil {
 			out.Texts = map[string][]string{}

@@ -149,6 +149,14 @@ func TestTheHashIsOfTheDataNotOfItsOrder(t *testing.T) {
 	if e.Hash() != mixed.Hash() {
 		t.Error("the order of rows or features changes the hash")
 	}
+	kept := table()
+	kept.Kept = []any{"first", "second", "third"}
+	if kept.Hash() != e.Hash() {
+		t.Error("what is kept beside the data changes the hash")
+	}
+	if c := kept.Rows([]int{2, 0, 1}).Canonical(); fmt.Sprint(c.Kept) != "[first second third]" {
+		t.Errorf("%v is kept of the rows %v", c.Kept, c.X)
+	}
 	for name, change := range map[string]func(*predict.Examples){
 		"value": func(e *predict.Examples) { e.X[0][0] = 7 }, "unknown": func(e *predict.Examples) { e.X[0][0] = math.NaN() },
 		"group": func(e *predict.Examples) { e.Groups[0] = "m" }, "weight": func(e *predict.Examples) { e.Weights[0] = 2 },
@@ -168,6 +176,7 @@ func TestBrokenTablesAreErrors(t *testing.T) {
 		"no rows":                       func(e *predict.Examples) { e.X = nil },
 		"2 groups":                      func(e *predict.Examples) { e.Groups = e.Groups[:2] },
 		"2 weights":                     func(e *predict.Examples) { e.Weights = e.Weights[:2] },
+		"keeps something of 1":          func(e *predict.Examples) { e.Kept = []any{1} },
 		`texts "source"`:                func(e *predict.Examples) { e.Texts["source"] = nil },
 		`two named "a"`:                 func(e *predict.Examples) { e.Features[1] = "a" },
 		"row 1 of":                      func(e *predict.Examples) { e.X[1] = e.X[1][:1] },
