@@ -48,6 +48,7 @@ func device(t *testing.T, name, size, other string) *target.Target {
 		t.Fatal(err)
 	}
 	tg.Inputs.Sizes, tg.Inputs.Other, tg.Inputs.PerRun, tg.Profile.Size = []string{size}, []string{other}, 1, ""
+	tg.Inputs.Drawn = nil
 	return tg
 }
 

@@ -10,7 +10,8 @@
 //	edit        an answer -> Edits with the ids that they cite and the metrics that they predict;
 //	            Edits and sources -> new text, or a Rejection with its Reason
 //	build       sources with a candidate's files -> products, or the compiler's log (in the sandbox)
-//	validate    original and candidate on fresh inputs -> a verdict, with each reason against it (in the sandbox)
+//	validate    original and candidate on fresh inputs, also of sizes that a target allows and does not list ->
+//	            a verdict, with each reason against it (in the sandbox)
 //	measure     original and candidate, interleaved -> which is faster, and how sure that is (in the sandbox)
 //	sandbox     a command, files and limits -> how it ended and what it tried
 //	align       Edits, evidence, metrics before and after -> evidence-aligned reasoning scores

@@ -26,6 +26,9 @@ type Options struct {
 	Rounds  int // at most; 0 is the target's, or else DefaultRounds. A wide search has a turn for each of its programs in a round
 	Repairs int // of a candidate that does not build, at most; 0 is DefaultRepairs, below 0 none
 	Seed    uint64
+	// Sizes is the seed of the sizes that are drawn beside the target's
+	// (target.Drawn); 0 draws it, and the Record holds it.
+	Sizes   uint64
 	Measure MeasureOptions
 	// Search says which programs of a round the next begins with; nil is the
 	// target's, or else search.Best. Prefer chooses from a Pareto front; "" is the
@@ -226,11 +229,19 @@ func (r *runner) head(ctx context.Context) error {
 		return err
 	}
 	input := []any{rec.Target, rec.Sources, rec.Advisor, rec.Seed, r.opt.Repairs, r.opt.Measure, r.opt.Search.String(), r.opt.Prefer, r.opt.Learn, r.judgeName(), r.opt.Keep}
+	if r.opt.Sizes != 0 {
+		input = append(input, r.opt.Sizes)
+		r.Drawn = drawSizes(r.Target, r.opt.Sizes)
+	}
 	rec, err = once(ctx, r.journal, "run", input, func(ctx context.Context) (Record, error) { return rec.with(ctx, r.Workbench) })
 	if err != nil {
 		return fmt.Errorf("%s holds a run of something else (other sources, target, backend, search, judge or seed): take another folder: %w", r.Dir, err)
 	}
 	r.res.Record = rec
+	r.Drawn = DrawnSizes{}
+	if rec.Drawn != nil { // of the process that began the run
+		r.Drawn = *rec.Drawn
+	}
 	return nil
 }
 
@@ -266,7 +277,7 @@ func (r *runner) baseline(ctx context.Context) (*Program, error) {
 		return nil, fmt.Errorf("%s puts out something else each time, so that no candidate can be compared with it: %s; give its outputs a tolerance, or lines to ignore", r.Target.Name, v.Unstable)
 	}
 	if !v.OK {
-		return nil, fmt.Errorf("the original of %s is itself not as it should be: %v", r.Target.Name, ofValidation(v))
+		return nil, fmt.Errorf("the original of %s is itself not as it should be: %v%s", r.Target.Name, ofValidation(v), r.Drawn.bounds(v))
 	}
 	if v.Fixed != "" {
 		r.res.Notes = append(r.res.Notes, v.Fixed)

@@ -29,6 +29,9 @@ type Record struct {
 	Sources map[string]string `json:"sources_sha256"`
 	Advisor string            `json:"advisor"`
 	Seed    uint64            `json:"seed"` // of bootstraps; inputs have seeds of their own, drawn when they are made
+	// Drawn are the sizes beside those of the target at which outputs were compared;
+	// nil where there are none.
+	Drawn *DrawnSizes `json:"drawn,omitempty"`
 	// Model says how a language model is asked; nil where none is.
 	Model *Parameters `json:"model,omitempty"`
 	// Sandbox is the way in which commands are kept apart, Tools what the commands of
@@ -66,6 +69,10 @@ func newRecord(t *target.Target, opt Options) (Record, error) {
 // with adds what is known of the sandbox and of the tools in it.
 func (r Record) with(ctx context.Context, w *Workbench) (Record, error) {
 	r.Sandbox, r.Tools = w.box.Mechanism(), map[string]string{}
+	if len(w.Drawn.Sizes) > 0 {
+		drawn := w.Drawn
+		r.Drawn = &drawn
+	}
 	for _, name := range tools(w.Target) {
 		o, err := w.box.Run(ctx, sandbox.Command{Argv: []string{name, "--version"}, ReadOnly: w.mounts(),
 			Limits: sandbox.Limits{Wall: 30 * time.Second, Disk: 1 << 20, Output: 64 << 10}})

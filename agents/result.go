@@ -302,6 +302,9 @@ func (r *Result) remarks() string {
 	if r.Resumed > 1 {
 		s += fmt.Sprintf("\n%d steps were done by an earlier call", r.Resumed)
 	}
+	if d := r.Record.Drawn; d != nil {
+		s += "\noutputs were compared at the listed sizes and at " + d.String()
+	}
 	if len(r.Rounds) > 0 {
 		s += "\nevidence: " + r.Rounds[0].Evidence.How
 	}

@@ -39,8 +39,10 @@ type Validation struct {
 	OK      bool              `json:"ok"`
 	Inputs  int               `json:"inputs"` // that were compared, all fresh
 	Seeds   []uint64          `json:"seeds"`
-	Sizes   []string          `json:"sizes,omitempty"`
+	Sizes   []string          `json:"sizes,omitempty"` // that the target lists
+	Drawn   *DrawnSizes       `json:"drawn,omitempty"` // beside them; nil where none were
 	Reasons []validate.Reason `json:"reasons,omitempty"`
+	At      string            `json:"at_size,omitempty"` // the size of the input on which it was turned down
 	// Outputs says how each output of the first input compares.
 	Outputs []string `json:"outputs,omitempty"`
 	// Unstable is how two runs of the original on one input differ.
@@ -50,10 +52,14 @@ type Validation struct {
 }
 
 // Validate compares a candidate with the original, or with the target's
-// reference where there is one, on fresh inputs of all its sizes.
+// reference where there is one, on fresh inputs of all its sizes, and on one input
+// of each size of Drawn.
 func (w *Workbench) Validate(ctx context.Context, original, candidate *Program) (Validation, error) {
 	sizes := append(append([]string{}, w.Target.Inputs.Sizes...), w.Target.Inputs.Other...)
 	c := w.check(original, candidate, sizes)
+	for _, size := range w.Drawn.Sizes {
+		c.Once = append(c.Once, validate.Input{string(target.Size): size})
+	}
 	first := ""
 	if len(sizes) > 0 {
 		first = sizes[0]
@@ -66,10 +72,17 @@ func (w *Workbench) Validate(ctx context.Context, original, candidate *Program) 
 	}
 	v, err := validate.Run(ctx, w.box, c)
 	if err != nil {
-		return Validation{}, fmt.Errorf("comparing outputs of %s: %w", w.Target.Name, err)
+		return Validation{}, fmt.Errorf("comparing outputs of %s: %w", w.Target.Name, w.Drawn.failed(err))
 	}
-	out := Validation{OK: v.OK(), Inputs: len(v.Cases), Seeds: v.Seeds(), Sizes: sizes, Reasons: v.Reasons(), Unstable: v.Unstable, Fixed: v.Fixed}
-	if len(v.Cases) > 0 {
+	out := Validation{OK: v.OK(), Inputs: len(v.Cases), Seeds: v.Seeds(), Sizes: sizes, Reasons: w.Drawn.reasons(v, len(sizes)), Unstable: v.Unstable, Fixed: v.Fixed}
+	if len(w.Drawn.Sizes) > 0 {
+		drawn := w.Drawn
+		out.Drawn = &drawn
+	}
+	if n := len(v.Cases); n > 0 {
+		if !out.OK {
+			out.At = v.Cases[n-1].Input[string(target.Size)]
+		}
 		for _, p := range v.Cases[0].Comparisons {
 			out.Outputs = append(out.Outputs, p.String())
 		}

@@ -30,8 +30,12 @@ type Workbench struct {
 	// Sensors are those that measurements take joules from: NewWorkbench finds
 	// them.
 	Sensors measure.Sensors
-	box     *sandbox.Box
-	shapes  map[string][][]ocllaunch.Launch // by size, of the host programs that were looked at
+	// Drawn are the sizes beside those that the target lists at which Validate
+	// compares outputs as well, the same for all candidates: NewWorkbench draws them
+	// where the target gives bounds.
+	Drawn  DrawnSizes
+	box    *sandbox.Box
+	shapes map[string][][]ocllaunch.Launch // by size, of the host programs that were looked at
 }
 
 // NewWorkbench opens a workbench in a folder, which is made where there is none.
@@ -51,7 +55,7 @@ func NewWorkbench(ctx context.Context, t *target.Target, dir string) (*Workbench
 	if err != nil {
 		return nil, err
 	}
-	return &Workbench{Target: t, Dir: dir, Sensors: sensors, box: box}, nil
+	return &Workbench{Target: t, Dir: dir, Sensors: sensors, Drawn: drawSizes(t, 0), box: box}, nil
 }
 
 // Program is a version of the target that was built, or not.

@@ -1,6 +1,7 @@
 // Package suite holds programs with room for improvement, each a target of the
 // optimizer: sources, a description in TOML, inputs from a seed, at least five
-// sizes besides the one that is optimized for. They are written for rooflab, as
+// sizes besides the one that is optimized for, and bounds within which outputs are
+// compared at sizes that are drawn. They are written for rooflab, as
 // people write such code before anyone has looked at a profile, and are linked
 // in, so that a test, a study or a newcomer has them wherever rooflab runs.
 //

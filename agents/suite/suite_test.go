@@ -57,6 +57,9 @@ func TestEachTargetIsDescribed(t *testing.T) {
 		if len(got.Inputs.Sizes) == 0 || len(got.Inputs.Other) < 5 {
 			t.Errorf("%s has the sizes %q and %q: there are to be five others", name, got.Inputs.Sizes, got.Inputs.Other)
 		}
+		if d := got.Inputs.Drawn; d == nil || len(got.Inputs.Draw(1)) != d.Count {
+			t.Errorf("%s has no sizes to draw beside the listed ones: %+v", name, d)
+		}
 		if len(got.Hot) == 0 || slices.Contains(proxies, name) && len(got.Hot) < 3 {
 			t.Errorf("%s has %d hot functions", name, len(got.Hot))
 		}
@@ -96,8 +99,9 @@ func TestEachHotFunctionCounts(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// One small input, so that the test is quick.
-			got.Inputs.Sizes, got.Inputs.Other, got.Inputs.PerRun = []string{got.Profile.Size}, nil, 1
+			// One small input, so that the test is quick, and the smallest that may be drawn.
+			got.Inputs.Sizes, got.Inputs.Other, got.Inputs.PerRun = []string{got.Profile.Size}, []string{got.Inputs.Drawn.From}, 1
+			got.Inputs.Drawn = nil
 			w, err := agents.NewWorkbench(t.Context(), got, t.TempDir())
 			if err != nil {
 				t.Fatal(err)

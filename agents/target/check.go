@@ -253,6 +253,7 @@ func (c *checker) inputs() {
 		}
 		seen[s] = true
 	}
+	c.drawn()
 }
 
 // outputs checks what is compared.

@@ -29,6 +29,12 @@
 //	sizes = ["512"]                      # what is optimized for
 //	other_sizes = ["64", "100", "2000"]  # where a gain is to hold as well
 //
+//	[inputs.drawn]                       # sizes that are free: outputs are compared at some that are not listed, too
+//	from = "16"                          # the bounds, written as the sizes are; each number that differs is a size
+//	to = "2000"
+//	multiple = 1                         # each size is one of this
+//	count = 3                            # drawn from a seed, once for all candidates of a run
+//
 //	[run]
 //	command = ["./heat", "input.bin", "out.bin"]
 //	files = ["weights.txt"]              # what it needs besides products and input
@@ -166,6 +172,7 @@ type Inputs struct {
 	PerRun int      `toml:"per_run"` // fresh inputs for each comparison; DefaultInputs where it is not said, 1 with Fixed
 	Sizes  []string `toml:"sizes"`   // what {size} stands for
 	Other  []string `toml:"other_sizes"`
+	Drawn  *Drawn   `toml:"drawn"` // nil: no size but the listed ones
 }
 
 // Run runs the program once.
@@ -275,6 +282,9 @@ func (t *Target) defaults() {
 		t.Inputs.PerRun = 1
 	}
 	t.Inputs.PerRun = cmp.Or(t.Inputs.PerRun, DefaultInputs)
+	if d := t.Inputs.Drawn; d != nil {
+		d.Multiple, d.Count = cmp.Or(d.Multiple, 1), cmp.Or(d.Count, DefaultDrawn)
+	}
 	t.Measure.Metric = cmp.Or(t.Measure.Metric, Time)
 	for i := range t.Outputs {
 		t.Outputs[i].Format = cmp.Or(t.Outputs[i].Format, FormatBytes)

@@ -67,9 +67,10 @@ func TestTheDocumentedDescriptionLoads(t *testing.T) {
 	e9, e12, tokens, money := 1e-9, 1e-12, int64(200000), 1.5
 	want := &target.Target{
 		Name: "heat", Language: target.C,
-		Files:     target.Files{Editable: []string{"heat.c"}, ReadOnly: []string{"main.c", "heat.h"}},
-		Build:     target.Build{Commands: []target.Command{{"cc", "-O2", "-fopenmp", "-o", "heat", "main.c", "heat.c", "-lm"}}, Products: []string{"heat"}, Timeout: target.Duration(2 * time.Minute)},
-		Inputs:    target.Inputs{Generate: target.Command{"./heat", "--make", "{size}", "--seed", "{seed}", "--to", "input.bin"}, PerRun: 3, Sizes: []string{"512"}, Other: []string{"64", "100", "2000"}},
+		Files: target.Files{Editable: []string{"heat.c"}, ReadOnly: []string{"main.c", "heat.h"}},
+		Build: target.Build{Commands: []target.Command{{"cc", "-O2", "-fopenmp", "-o", "heat", "main.c", "heat.c", "-lm"}}, Products: []string{"heat"}, Timeout: target.Duration(2 * time.Minute)},
+		Inputs: target.Inputs{Generate: target.Command{"./heat", "--make", "{size}", "--seed", "{seed}", "--to", "input.bin"}, PerRun: 3, Sizes: []string{"512"}, Other: []string{"64", "100", "2000"},
+			Drawn: &target.Drawn{From: "16", To: "2000", Multiple: 1, Count: 3}},
 		Run:       target.Run{Command: target.Command{"./heat", "input.bin", "out.bin"}, Files: []string{"weights.txt"}, Environment: map[string]string{"OMP_NUM_THREADS": "2"}, Cache: []string{"cache"}, Timeout: target.Duration(time.Minute)},
 		Reference: &target.Reference{Command: target.Command{"python3", "reference.py", "input.bin", "out.bin"}, Files: []string{"reference.py"}, Timeout: target.Duration(time.Minute)},
 		Outputs: []target.Output{{Stdout: true, Format: target.FormatText, Ignore: []string{"^took "}},

@@ -58,7 +58,7 @@ func Prepare(ctx context.Context, box *sandbox.Box, c Check, in Input, seed uint
 // Check says how a run differs from the original's on this input: what it
 // printed and what it left, of which dir has a copy.
 func (p Prepared) Check(o sandbox.Outcome, dir string) error {
-	pairs, err := p.check.compare(&Case{Seed: p.Seed}, p.want, p.Want, dir, o)
+	pairs, err := p.check.compare(&Case{Input: p.Input, Seed: p.Seed}, p.want, p.Want, dir, o)
 	if err != nil {
 		return err
 	}

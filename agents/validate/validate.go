@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -91,7 +92,10 @@ type Check struct {
 	Generator *Program
 	Inputs    []Input // nil is one without parameters
 	Runs      int     // fresh inputs of each kind, 0 is 3
-	Outputs   []Output
+	// Once are kinds of input that are checked on one fresh input each, after the
+	// first of each of Inputs: sizes beside those that matter, say.
+	Once    []Input
+	Outputs []Output
 	// Seeds are used in their order, to repeat an earlier check. Nil draws them.
 	Seeds []uint64
 	// Scratch are folders in the work folder, such as the caches of a driver, in
@@ -188,12 +192,17 @@ func (v Verdict) String() string {
 type OriginalError struct {
 	What    string
 	Seed    uint64
+	Input   Input
 	Outcome sandbox.Outcome
 	Text    string
 }
 
 func (e *OriginalError) Error() string {
-	s := fmt.Sprintf("the %s, with the seed %d: %s", e.What, e.Seed, e.Text)
+	with := fmt.Sprintf("the seed %d", e.Seed)
+	for _, name := range slices.Sorted(maps.Keys(e.Input)) {
+		with += fmt.Sprintf(" and the %s %s", name, e.Input[name])
+	}
+	s := fmt.Sprintf("the %s, with %s: %s", e.What, with, e.Text)
 	if text := strings.TrimSpace(string(e.Outcome.Stderr)); text != "" {
 		s += "\n" + text[:min(len(text), 1000)]
 	}
@@ -218,33 +227,35 @@ func Run(ctx context.Context, box *sandbox.Box, c Check) (Verdict, error) {
 	if runs == 0 {
 		runs = 3
 	}
-	if c.Seeds != nil && len(c.Seeds) < runs*len(inputs) {
-		return v, fmt.Errorf("checking a candidate: %d seeds are given for %d inputs", len(c.Seeds), runs*len(inputs))
+	all := slices.Concat(inputs, c.Once)
+	for range runs - 1 {
+		all = append(all, inputs...)
 	}
-	for i := range runs {
-		for k, in := range inputs {
-			one := Case{Input: in}
-			if at := i*len(inputs) + k; c.Seeds != nil {
-				one.Seed = c.Seeds[at]
-			} else {
-				seed, err := draw()
-				if err != nil {
-					return v, err
-				}
-				one.Seed = seed
-			}
-			unstable, err := c.one(ctx, box, &one, len(v.Cases) == 0)
+	if c.Seeds != nil && len(c.Seeds) < len(all) {
+		return v, fmt.Errorf("checking a candidate: %d seeds are given for %d inputs", len(c.Seeds), len(all))
+	}
+	for at, in := range all {
+		one := Case{Input: in}
+		if c.Seeds != nil {
+			one.Seed = c.Seeds[at]
+		} else {
+			seed, err := draw()
 			if err != nil {
 				return v, err
 			}
-			if unstable != "" {
-				v.Unstable = unstable
-			}
-			v.Cases = append(v.Cases, one)
-			v.Fixed = fixed(v.Cases)
-			if len(one.Reasons) > 0 {
-				return v, nil
-			}
+			one.Seed = seed
+		}
+		unstable, err := c.one(ctx, box, &one, at == 0)
+		if err != nil {
+			return v, err
+		}
+		if unstable != "" {
+			v.Unstable = unstable
+		}
+		v.Cases = append(v.Cases, one)
+		v.Fixed = fixed(v.Cases)
+		if len(one.Reasons) > 0 {
+			return v, nil
 		}
 	}
 	return v, nil
@@ -353,7 +364,7 @@ func (c Check) trusted(ctx context.Context, box *sandbox.Box, what string, p Pro
 		return o, fmt.Errorf("running the %s: %w", what, err)
 	}
 	if !o.OK() {
-		return o, &OriginalError{What: what, Seed: one.Seed, Outcome: o, Text: o.String()}
+		return o, &OriginalError{What: what, Seed: one.Seed, Input: one.Input, Outcome: o, Text: o.String()}
 	}
 	return o, nil
 }
@@ -450,7 +461,7 @@ func (c Check) compare(one *Case, wantDir string, want sandbox.Outcome, gotDir s
 		}
 		w, err := os.Open(filepath.Join(wantDir, out.Path))
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, &OriginalError{What: "original", Seed: one.Seed, Outcome: want, Text: fmt.Sprintf("it left no file %s, which is named as its output", out.Path)}
+			return nil, &OriginalError{What: "original", Seed: one.Seed, Input: one.Input, Outcome: want, Text: fmt.Sprintf("it left no file %s, which is named as its output", out.Path)}
 		}
 		if err != nil {
 			return nil, err

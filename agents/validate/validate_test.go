@@ -109,6 +109,23 @@ func TestACandidateThatComputesTheSameIsRight(t *testing.T) {
 	}
 }
 
+// What is right at the sizes that count may be wrong beside them, which one input
+// of another size shows.
+func TestAKindOfInputThatIsCheckedOnceFindsWhatOthersDoNot(t *testing.T) {
+	sized := func(c *validate.Check) { c.Inputs = []validate.Input{{"n": "1000"}, {"n": "64"}} }
+	if v, err := check(t, "ORIGINAL", "MULTIPLES", sized); err != nil || !v.OK() || len(v.Cases) != 4 {
+		t.Fatalf("at multiples of 8: %v, %v, %d cases", err, v, len(v.Cases))
+	}
+	once := func(c *validate.Check) { sized(c); c.Once = []validate.Input{{"n": "1003"}} }
+	v, err := check(t, "ORIGINAL", "MULTIPLES", once)
+	if err != nil || v.OK() || len(v.Cases) != 3 || v.Cases[2].Input["n"] != "1003" || !strings.Contains(v.String(), "3 of 1003 values, the first at index 1000") {
+		t.Errorf("at 1003: %v, %v, %d cases", err, v, len(v.Cases))
+	}
+	if v, err := check(t, "ORIGINAL", "SAME", once); err != nil || !v.OK() || len(v.Cases) != 5 {
+		t.Errorf("what is right: %v, %v, %d cases", err, v, len(v.Cases))
+	}
+}
+
 // Each is turned down for its reason and for no other.
 func TestBadCandidatesAreTurnedDownForWhatTheyDo(t *testing.T) {
 	if err := os.WriteFile(reference(), make([]byte, 4000), 0o644); err != nil {

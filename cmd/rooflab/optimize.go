@@ -33,7 +33,8 @@ func optimizeCommand() *cobra.Command {
 		Short: "Make a program faster: evidence in, validated faster code out",
 		Long: `Make the program that TARGET.toml describes faster: profile it, ask a backend for
 edits that cite the evidence, hold each edit against the lines that may be
-changed, build it, compare its outputs with the original's on fresh inputs,
+changed, build it, compare its outputs with the original's on fresh inputs (also
+at drawn sizes, where TARGET.toml gives bounds for them in [inputs.drawn]),
 measure both in turns with a significance test, profile again, and keep what is
 shown to be faster. All is built and run in a sandbox, without a network.
 
@@ -126,6 +127,7 @@ faster was found.`,
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	f.IntVar(&opt.Rounds, "rounds", 0, "rounds, at most; the target's budget without it")
 	f.Uint64Var(&opt.Seed, "seed", 1, "seed of bootstraps; inputs have fresh seeds, which are recorded")
+	f.Uint64Var(&opt.Sizes, "size-seed", 0, "seed of the sizes beside the listed ones at which outputs are compared; without it a fresh one, which the report says")
 	how.flags(f)
 	f.BoolVar(&apply, "apply", false, "write what was kept over the target's sources, where the gain was confirmed")
 	return c

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ORIGINAL, SAME, REORDERED, WRONG, SHORT, EARLY, COPY, EXTRA, OUTSIDE, NETWORK, HANG, CRASH, LONGER, CONSTANT, LEAVE, NOTANUMBER, PRINT, RANDOM, LOOK, RESUMES, HOLES };
+enum { ORIGINAL, SAME, REORDERED, WRONG, SHORT, EARLY, COPY, EXTRA, OUTSIDE, NETWORK, HANG, CRASH, LONGER, CONSTANT, LEAVE, NOTANUMBER, PRINT, RANDOM, LOOK, RESUMES, HOLES, MULTIPLES };
 
 static float in[1 << 20], out[1 << 20];
 
@@ -36,6 +36,10 @@ int main(int argc, char **argv)
 		break;
 	case NOTANUMBER:
 		out[7] = 0.0f / (out[7] - out[7]);
+		break;
+	case MULTIPLES: // a loop in steps of 8 without the rest
+		for (int i = n / 8 * 8; i < n; i++)
+			out[i] = 0;
 		break;
 	case SHORT:
 		left = n / 2;
