@@ -176,3 +176,43 @@ func TestTheApplicationsLastLineMayLackItsEnd(t *testing.T) {
 		t.Errorf("detected as %q (%v, %v)", f.Name, sure, err)
 	}
 }
+
+// The value keeps its unit, and nobody takes it for seconds.
+func TestTimesAndSizesOfUnknownUnitsDescribeNoLaunch(t *testing.T) {
+	for _, rows := range [][]string{
+		{"gpu__time_duration.sum|fortnight|3", "launch__shared_mem_per_block|word|4"},
+		{"Duration||3", "Static Shared Memory Per Block|word|4"},
+		{"a__a.sum|inst|1.5", "gpu__time_duration.sum|fortnight|3", "launch__shared_mem_per_block|word/block|4"}, // by the short way
+	} {
+		r := parsertest.MustParse(t, "ncu-csv", "units.csv", long("k", rows...))
+		if l := r.Launches[0]; l.DurNs.Valid || l.Smem.Valid || r.Runs[0].TimeMetric != "" {
+			t.Errorf("%v: launch %+v, the time of the run is %q", rows, l, r.Runs[0].TimeMetric)
+		}
+		for i, c := range r.Counters {
+			if p := strings.Split(rows[i], "|"); c.Status != datasets.StatusOK || fmt.Sprint(c.Value.V) != p[2] || c.RawUnit != p[1] {
+				t.Errorf("%v: counter %+v", rows, c)
+			}
+		}
+		if len(r.Warnings) != 2 {
+			t.Errorf("%v: warnings %v", rows, r.Warnings)
+		}
+	}
+	r := parsertest.MustParse(t, "ncu-csv", "units.csv", long("k", "gpu__time_duration.sum|us|3", "launch__shared_mem_per_block|Kbyte/block|4"))
+	if l := r.Launches[0]; l.DurNs != datasets.Some(int64(3000)) || l.Smem != datasets.Some(int64(4000)) || len(r.Warnings) != 0 {
+		t.Errorf("launch %+v, warnings %v", l, r.Warnings)
+	}
+}
+
+// The metrics of instructions that the raw page sums up have names without "__".
+func TestTheRawPageHasMetricsWithShortNames(t *testing.T) {
+	r := parsertest.MustParse(t, "ncu-csv", "raw.csv", "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"gpu__time_duration.sum\",\"inst_executed\",\"memory_l2_theoretical_sectors_global\",\"sm__cycles_active.avg\"\n"+
+		"\"\",\"\",\"\",\"\",\"us\",\"inst\",\"sector\",\"cycle\"\n\"0\",\"k\",\"(64, 1, 1)\",\"(8, 1, 1)\",\"1.50\",\"1,024\",\"77\", \"9.25\"\n")
+	for metric, want := range map[string]float64{"gpu__time_duration.sum": 1.5e-6, "inst_executed": 1024, "memory_l2_theoretical_sectors_global": 77, "sm__cycles_active.avg": 9.25} {
+		if v := r.Value("k", metric); v != datasets.Some(want) {
+			t.Errorf("%s is %v, want %v", metric, v, want)
+		}
+	}
+	if len(r.Counters) != 4 {
+		t.Errorf("%d counters, want 4", len(r.Counters))
+	}
+}

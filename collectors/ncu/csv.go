@@ -35,6 +35,9 @@ func split(row string, sep byte, fields []field) ([]field, *splitError) {
 	line, start := 0, 0 // start of the line within row
 	i := 0
 	for {
+		if quote := i + len(row[i:]) - len(strings.TrimLeft(row[i:], " ")); quote < len(row) && row[quote] == '"' {
+			i = quote // nor do blanks before it
+		}
 		f := field{line: line, column: i - start + 1}
 		if i < len(row) && row[i] == '"' {
 			f.quoted = true

@@ -1,6 +1,7 @@
 package ncu
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -97,6 +98,7 @@ func asHeader(line string) *table {
 			t.at[i] = -1
 		}
 		known := 0
+		var others []int
 		for i := range fields {
 			f := &fields[i]
 			f.text = strings.TrimSpace(f.text)
@@ -111,9 +113,17 @@ func asHeader(line string) *table {
 				t.nvtx = append(t.nvtx, i)
 			case strings.Contains(f.text, "__"):
 				t.metrics = append(t.metrics, i)
+			case f.text != "":
+				others = append(others, i)
 			}
 		}
 		if known >= 3 {
+			// Some metrics of the raw page have names without "__", such as
+			// inst_executed and memory_l2_theoretical_sectors_global.
+			if len(t.metrics) > 0 && !t.long() {
+				t.metrics = append(t.metrics, others...)
+				slices.Sort(t.metrics)
+			}
 			times := map[string]int{}
 			for _, i := range t.metrics {
 				name, instance := fields[i].text, ""

@@ -235,15 +235,20 @@ func describes(metric string) bool {
 }
 
 // observe fills in the launch and the machine from the metrics that describe
-// them; v is in SI units.
-func (p *parser) observe(l *launch, metric string, v float64) {
+// them; v is in the base unit. A time or a size whose unit is not known says
+// nothing of the launch: its counter has the unit that the tool wrote.
+func (p *parser) observe(l *launch, metric, unit string, v float64) {
 	if !describes(metric) {
 		return
 	}
 	n := datasets.Some(int64(math.Round(v)))
 	switch metric {
 	case "gpu__time_duration.sum", "Duration":
-		if ns := v * 1e9; ns < math.MaxInt64/2 {
+		if unit != "s" {
+			p.once("time", "the unit of %s, %s, is no unit of time that is known here: its values are kept as they are, and launches have no duration by it", metric, collectors.Quote(unit))
+			return
+		}
+		if ns := v * 1e9; ns >= 0 && ns < math.MaxInt64/2 {
 			l.rec.DurNs = datasets.Some(int64(math.Round(ns)))
 		}
 		if l.rec.ID != 0 && p.run.TimeMetric != "gpu__time_duration.sum" {
@@ -251,12 +256,9 @@ func (p *parser) observe(l *launch, metric string, v float64) {
 		}
 	case "launch__registers_per_thread", "Registers Per Thread":
 		l.rec.Regs = n
-	case "launch__shared_mem_per_block":
-		l.rec.Smem = n
-	case "launch__shared_mem_per_block_static", "Static Shared Memory Per Block":
-		l.static = n
-	case "launch__shared_mem_per_block_dynamic", "Dynamic Shared Memory Per Block":
-		l.dynamic = n
+	case "launch__shared_mem_per_block", "launch__shared_mem_per_block_static", "Static Shared Memory Per Block",
+		"launch__shared_mem_per_block_dynamic", "Dynamic Shared Memory Per Block":
+		p.sharedMemory(l, metric, unit, n)
 	case "device__attribute_multiprocessor_count":
 		p.machine.Units = n
 	default:
@@ -268,5 +270,19 @@ func (p *parser) observe(l *launch, metric string, v float64) {
 				l.rec.Block[i] = n
 			}
 		}
+	}
+}
+
+// sharedMemory takes a launch's shared memory per block, or a part of it.
+func (p *parser) sharedMemory(l *launch, metric, unit string, n datasets.Null[int64]) {
+	switch base, _, _ := strings.Cut(unit, "/"); {
+	case base != "byte" && base != "":
+		p.once("memory", "the unit of %s, %s, is no unit of memory that is known here: its values are kept as they are, and launches have no shared memory by it", metric, collectors.Quote(unit))
+	case strings.Contains(strings.ToLower(metric), "static"):
+		l.static = n
+	case strings.Contains(strings.ToLower(metric), "dynamic"):
+		l.dynamic = n
+	default:
+		l.rec.Smem = n
 	}
 }

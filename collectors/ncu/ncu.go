@@ -21,7 +21,7 @@ func init() {
 	collectors.Register(collectors.Format{
 		Name:    "ncu-csv",
 		About:   "Nsight Compute, --csv: --metrics, details, raw and source page, summary",
-		Version: 2,
+		Version: 3,
 		Detect:  detect,
 		Parse:   parse,
 	})

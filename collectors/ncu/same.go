@@ -77,7 +77,7 @@ func (p *parser) again(line []byte, number int) (bool, error) {
 		*c = datasets.Counter{Run: runID, Region: s.launch.rec.Region, Launch: s.launch.rec.ID, Metric: m.metric, Instance: s.instance,
 			Value: datasets.Some(v), Unit: m.u.Base, RawValue: s.text(value), RawUnit: m.unit, Status: datasets.StatusOK}
 		if m.watched {
-			p.observe(s.launch, m.metric, v)
+			p.observe(s.launch, m.metric, m.u.Base, v)
 		}
 		return true, p.out.Put(c)
 	}

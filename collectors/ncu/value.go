@@ -141,7 +141,7 @@ func (n *numbers) put(c *datasets.Counter, l *launch, line, column int) error {
 	u := n.unit(c.RawUnit)
 	if v, _, ok := whole(c.RawValue); ok && u.Exp10 == 0 && u.Exp2 == 0 {
 		c.Value = datasets.Some(v)
-		n.p.observe(l, c.Metric, v)
+		n.p.observe(l, c.Metric, u.Base, v)
 		return n.p.out.Put(c)
 	}
 	v, err := u.Scale(number(c.RawValue), n.style)
@@ -151,7 +151,7 @@ func (n *numbers) put(c *datasets.Counter, l *launch, line, column int) error {
 		return e
 	}
 	c.Value = datasets.Some(v)
-	n.p.observe(l, c.Metric, v)
+	n.p.observe(l, c.Metric, u.Base, v)
 	return n.p.out.Put(c)
 }
 
