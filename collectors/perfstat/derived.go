@@ -128,6 +128,9 @@ func (r *reader) derive(g *group) ([]measured, error) {
 		}
 		event := splitEvent(w.event)
 		own := g.counter(w.event)
+		if w.group != "" {
+			own = nil // metrics of a group are of several events, and not of the one above them
+		}
 		var num, den *datasets.Counter
 		factor := 1.0
 		switch per, isRate := rates[w.metricUnit]; {

@@ -44,7 +44,7 @@ func init() {
 	collectors.Register(collectors.Format{
 		Name:    "perf-stat-csv",
 		About:   "Linux perf stat, fields with a separator (-x)",
-		Version: 1,
+		Version: 2,
 		Detect:  detectCSV,
 		Parse: func(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
 			r := newReader(in, out, "perf-stat-csv")
@@ -54,7 +54,7 @@ func init() {
 	collectors.Register(collectors.Format{
 		Name:    "perf-stat-json",
 		About:   "Linux perf stat, lines of JSON (-j)",
-		Version: 1,
+		Version: 2,
 		Detect:  detectJSON,
 		Parse: func(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
 			r := newReader(in, out, "perf-stat-json")
@@ -64,7 +64,7 @@ func init() {
 	collectors.Register(collectors.Format{
 		Name:    "perf-stat",
 		About:   "Linux perf stat, text",
-		Version: 1,
+		Version: 2,
 		Detect:  detectText,
 		Parse:   parseText,
 	})

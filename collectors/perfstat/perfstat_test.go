@@ -420,3 +420,27 @@ func TestMetricsWithNames(t *testing.T) {
 		}
 	}
 }
+
+// The command's arguments and output have numbers of their own style.
+func TestTheCommandDoesNotTellHowPerfWritesNumbers(t *testing.T) {
+	r := parsertest.MustParse(t, "perf-stat", "x", "residual 0,25\n\n Performance counter stats for './solve --step 0,5':\n\n             1,234      cycles\n\n       1.250000000 seconds time elapsed\n\n")
+	if got, want := counters(r), "0 cycles[] 1234 ok\n0 duration_time[] 1.25s ok\n"; got != want {
+		t.Errorf("counters are\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Top-down metrics are printed below the last of their events: whether that
+// one was counted says nothing of them.
+func TestMetricsOfAGroupStandBelowAnEventThatWasNotCounted(t *testing.T) {
+	r := parsertest.MustParse(t, "perf-stat", "x", " Performance counter stats for 'a':\n\n     <not counted>      cpu_atom/cycles/                                             (0.00%)\n"+
+		"                        TopdownL1 (cpu_core)             #      5.1 %  tma_bad_speculation\n                                                         #     30.2 %  tma_frontend_bound       (83.20%)\n\n       1.250000000 seconds time elapsed\n\n")
+	want := "0 cpu_atom/cycles/[] NULL missing 0%\n0 duration_time[] 1.25s ok\n0 tma_bad_speculation[TopdownL1 (cpu_core)] 5.1% ok\n0 tma_frontend_bound[TopdownL1 (cpu_core)] 30.2% multiplexed 83.2%\n"
+	if got := counters(r); got != want {
+		t.Errorf("counters are\n%s\nwant\n%s", got, want)
+	}
+	r = parsertest.MustParse(t, "perf-stat-json", "x", `{"counter-value" : "<not counted>", "unit" : "", "event" : "cpu_atom/cycles/", "event-runtime" : 0, "pcnt-running" : 0.00}`+"\n"+
+		`{"event-runtime" : 1000, "pcnt-running" : 100.00, "metricgroup" : "TopdownL1 (cpu_core)"}`+"\n"+`{"metric-value" : "41.5", "metric-unit" : "%  tma_backend_bound"}`+"\n")
+	if got, want := counters(r), "0 cpu_atom/cycles/[] NULL missing 0%\n0 tma_backend_bound[TopdownL1 (cpu_core)] 41.5% ok\n"; got != want {
+		t.Errorf("counters are\n%s\nwant\n%s", got, want)
+	}
+}

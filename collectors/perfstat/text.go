@@ -69,9 +69,20 @@ func parseText(ctx context.Context, in *collectors.Input, out *collectors.Output
 }
 
 // styleOf decides how the text writes numbers. A count without a unit is an
-// integer, so that a separator in it groups.
+// integer, so that a separator in it groups. Only perf's own numbers tell: the
+// command may be called with others, and print others.
 func styleOf(lines []textLine) collectors.Style {
+	var t textReader
+	began := false
 	for _, l := range lines {
+		trimmed := strings.TrimSpace(l.text)
+		if strings.HasPrefix(trimmed, title) || intervalTitle([]byte(trimmed)) {
+			began = true
+			continue
+		}
+		if _, row := t.row(l.text); !began || !row && !strings.Contains(l.text, "#") && !strings.Contains(l.text, " seconds ") {
+			continue
+		}
 		f := words(l.text)
 		if len(f) > 0 && isInterval(f[0]) && len(f) > 1 && !strings.Contains(l.text, "seconds") {
 			f = f[1:]
@@ -124,11 +135,11 @@ func (t *textReader) take(s string, line int) error {
 		return nil
 	case strings.HasPrefix(trimmed, "#") && len(trimmed) > 1 && t.has && (s[0] == ' ' || s[0] == '\t') && !strings.Contains(trimmed, "Table of"):
 		w := t.last
-		if w.metric, w.metricUnit = splitMetric(trimmed[1:]); w.metricUnit == "" {
+		w.percent, w.runtime = "", ""
+		if w.metric, w.metricUnit = splitMetric(w.shares(trimmed[1:])); w.metricUnit == "" {
 			return nil
 		}
 		w.onlyMetric, w.line, w.metricColumn = true, line, strings.Index(s, "#")+1
-		w.percent, w.runtime = "", ""
 		return t.add(w)
 	case !t.began || trimmed[0] == '#':
 		return nil // the command's own output
@@ -138,15 +149,15 @@ func (t *textReader) take(s string, line int) error {
 	}
 	w, ok := t.row(s)
 	if name, metric, has := strings.Cut(s, "#"); !ok && has && t.has {
-		if v, unit := splitMetric(metric); unit != "" { // "TopdownL1 (cpu_core)  #  41.0 %  tma_frontend_bound"
+		w := t.last
+		w.percent, w.runtime = "", ""
+		if v, unit := splitMetric(w.shares(metric)); unit != "" { // "TopdownL1 (cpu_core)  #  41.0 %  tma_frontend_bound  (83.33%)"
 			f := words(name)
 			if len(f) > 1 && isInterval(f[0]) {
 				f = f[1:]
 			}
 			t.group = strings.Join(f, " ")
-			w = t.last
 			w.metric, w.metricUnit, w.onlyMetric, w.line, w.metricColumn = v, unit, true, line, len(name)+1
-			w.percent, w.runtime = "", ""
 			return t.add(w)
 		}
 	}
@@ -306,8 +317,17 @@ func (t *textReader) row(s string) (row, bool) {
 	if isNumber(w.event) {
 		return w, false
 	}
-	// "( +-  0.23% )" and "(83.33%)" stand at the end; "(scaled from 83.33%)"
-	// before Linux 2.6.39.
+	rest = w.shares(rest)
+	if hasMetric {
+		w.metric, w.metricUnit = splitMetric(rest)
+		w.metricColumn = strings.Index(s, "#") + 1
+	}
+	return w, true
+}
+
+// shares takes what stands at the end of a line, "( +-  0.23% )" and "(83.33%)"
+// ("(scaled from 83.33%)" before Linux 2.6.39), and returns what is before.
+func (w *row) shares(rest string) string {
 	rest = strings.Replace(strings.TrimSpace(rest), "(scaled from ", "(", 1)
 	if i := strings.LastIndex(rest, "["); i >= 0 && strings.HasSuffix(rest, "%]") { // before Linux 3.14
 		rest = rest[:i] + "(" + strings.Trim(rest[i:], "[]") + ")"
@@ -318,11 +338,7 @@ func (t *textReader) row(s string) (row, bool) {
 	if i := strings.LastIndex(rest, "( +-"); i >= 0 && strings.HasSuffix(rest, ")") {
 		w.variance, rest = strings.TrimSpace(strings.Trim(rest[i+4:], " )")), strings.TrimSpace(rest[:i])
 	}
-	if hasMetric {
-		w.metric, w.metricUnit = splitMetric(rest)
-		w.metricColumn = strings.Index(s, "#") + 1
-	}
-	return w, true
+	return rest
 }
 
 // splitMetric cuts "0.23  insn per cycle", "1.2% of all branches" and
