@@ -155,6 +155,7 @@ func (r *sample) eventField(s string) bool {
 		return false
 	}
 	r.event, r.rest = event, strings.TrimSpace(s[len(field):])
+	r.rest = withoutAccess(withoutBranches(r.rest))
 	// A frame that has its module on the sample's own line: no call stacks.
 	if strings.HasSuffix(r.rest, ")") {
 		if f, ok := splitFrame([]byte(r.rest)); ok && f.module != "" {
@@ -162,6 +163,34 @@ func (r *sample) eventField(s string) bool {
 		}
 	}
 	return true
+}
+
+// withoutBranches cuts off the branches that -F brstack prints behind a frame,
+// "0x55d0/0x55e8/P/-/-/3 main+0x14/solve+0x0/M/-/-/1".
+func withoutBranches(s string) string {
+	for {
+		at := strings.LastIndexAny(s, " \t") + 1
+		if last := s[at:]; at == 0 || strings.Count(last, "/") < 4 || strings.HasSuffix(last, ")") {
+			return s
+		}
+		s = strings.TrimRight(s[:at], " \t")
+	}
+}
+
+// withoutAccess cuts off what perf mem prints before a frame: the address of
+// the data, where it came from and how long it took,
+//
+//	7ffc05a0 5080021 |OP LOAD|LVL L1 hit|SNP None|TLB L1 hit|LCK No|BLK N/A 12 55d0c0de main+0x14 (/a.out)
+func withoutAccess(s string) string {
+	if !strings.Contains(s, "|SNP ") {
+		return s
+	}
+	for at := nextField(s, strings.LastIndexByte(s, '|')+1); at < len(s); at = nextField(s, fieldEnd(s, at)) {
+		if isHex(s[at:fieldEnd(s, at)]) {
+			return s[at:]
+		}
+	}
+	return s
 }
 
 // frame is one function of a call stack.

@@ -43,7 +43,7 @@ func init() {
 	collectors.Register(collectors.Format{
 		Name:    "perf-script",
 		About:   "Linux perf, text of perf script",
-		Version: 1,
+		Version: 2,
 		Detect:  detect,
 		Parse:   parse,
 	})

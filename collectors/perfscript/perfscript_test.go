@@ -221,6 +221,9 @@ func TestFieldsThatPerfPrintsOnDemand(t *testing.T) {
 		"CRLF":               {"w 1 1.5: 10 cycles: \r\n\t 126f work (/w)\r\n\r\n", 1, "work", datasets.Some(int64(1)), "cycles"},
 		"V8":                 {"node 1 1.5: 10 cycles: \n\t 126f LazyCompile:~run /x/a b.js:12 (/tmp/perf-1.map)\n\n", 1, "run", datasets.Some(int64(1)), "cycles"},
 		"V8's builtins":      {"node 1 cycles: \n            13a8 RegExp:[&<> \"\\'] (/tmp/perf-1.map)\n  c6d7 Builtin:A builtin from the snapshot (/tmp/perf-1.map)\n\n", 1, "A builtin from the snapshot/[&<> \"\\']", datasets.Some(int64(1)), "cycles"},
+		"branches":           {"w 1 1.5: 10 cycles:  4012e2 work+0x1 (/a/b/c/d/w)  0x55d0/0x55e8/P/-/-/3 main+0x14/solve+0x0/M/-/-/1 \n", 1, "work", datasets.Some(int64(1)), "cycles"},
+		"accesses to memory": {"w 1 1.5: 30 cpu/mem-loads,ldlat=30/P:     7ffc05a0deadbeef       5080021 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A      12   4012e2 ns::work<double>+0x1 (/w)\n", 1, "work", datasets.Some(int64(1)), "cpu/mem-loads,ldlat=30/P"},
+		"older accesses":     {"w 1 1.5: 30 cpu/mem-loads/P:  7ffc05a0 5080021 N/A|SNP N/A|TLB N/A|LCK N/A 55d0c0de4012 work+0x1 (/w)\n", 1, "work", datasets.Some(int64(1)), "cpu/mem-loads/P"},
 		"Go":                 {"go 1 1.5: 10 cycles: \n\t 126f regexp/syntax.(*parser).push+0xa6 (/bin/go)\n\n", 1, "regexp/syntax.(*parser).push", datasets.Some(int64(1)), "cycles"},
 		"Rust":               {"e 1 1.5: 10 cycles: \n\t 126f _ZN4core3fmt9Formatter3pad17h0123456789abcdefE (/e)\n\t 127f emulator::main::hc2aaa9b4591a10c7 (/e)\n\n", 1, "main/pad", datasets.Some(int64(1)), "cycles"},
 	} {
