@@ -51,7 +51,7 @@ func init() {
 	collectors.Register(collectors.Format{
 		Name:    "likwid-csv",
 		About:   "LIKWID, likwid-perfctr as CSV",
-		Version: 1,
+		Version: 2,
 		Detect: func(h collectors.Head) collectors.Confidence {
 			if h.HasLine("Group,") && mpirunCSV.Match(h.Bytes) {
 				return collectors.Certain
@@ -77,7 +77,7 @@ func init() {
 	collectors.Register(collectors.Format{
 		Name:    "likwid-text",
 		About:   "LIKWID, likwid-perfctr as drawn tables",
-		Version: 1,
+		Version: 2,
 		Detect: func(h collectors.Head) collectors.Confidence {
 			if !h.HasLine("Group ", "Region ", "Group: ", "CPU type:") || !h.HasLine("+-") {
 				return collectors.No

@@ -361,3 +361,11 @@ func TestTablesOfMpirun(t *testing.T) {
 		}
 	}
 }
+
+// LIKWID's formulas give nil where a counter overflowed.
+func TestFormulasWithoutAResultHaveNoValue(t *testing.T) {
+	r := parsertest.MustParse(t, "likwid-csv", "x", "TABLE,Group 1 Metric,MEM,2\nMetric,HWThread 0,HWThread 1\nMemory load bandwidth [MBytes/s],nil,2.5\nCPI,nil,nil\n")
+	if got, want := lines(r), "0/MEM Memory load bandwidth [MBytes/s][] na\n1/MEM Memory load bandwidth [MBytes/s][] 2.5e+06byte/s\n0/MEM CPI[] na\n1/MEM CPI[] na\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

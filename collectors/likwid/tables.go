@@ -320,7 +320,7 @@ func (r *reader) number(c *datasets.Counter, name, text string, line, column int
 		c.Unit = u.Base
 	}
 	switch strings.ToLower(text) {
-	case "nan", "-nan", "inf", "-inf", "-", "", "n/a":
+	case "nan", "-nan", "inf", "-inf", "-", "", "n/a", "nil": // nil: a formula without a result
 		c.Status = datasets.StatusNA
 		return nil
 	}
