@@ -328,12 +328,11 @@ func (s *sheet) line(text string) error {
 	}
 	want := len(s.table.titles)
 	if len(row) > want && s.table.name == want-1 { // a name with commas that nobody quoted
-		parts := make([]string, 0, len(row)-want+1)
-		for _, c := range row[want-1:] {
-			parts = append(parts, c.Text)
+		name := &row[want-1]
+		if name.Line == s.r.Line && !name.Quoted {
+			name.Text = strings.TrimRight(text[name.Column-1:], " ")
+			row = row[:want]
 		}
-		row[want-1].Text = strings.Join(parts, ", ")
-		row = row[:want]
 	}
 	if len(row) != want {
 		return s.r.Short(row, "the row has not one cell per column", fmt.Sprintf("%d cells", want), fmt.Sprint(len(row)))

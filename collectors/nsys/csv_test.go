@@ -99,7 +99,7 @@ func TestStackedSummariesAreRegionsWithCounters(t *testing.T) {
 
 func TestOldTitlesAreRead(t *testing.T) {
 	r := parsertest.MustParse(t, "nsys-csv", "old.csv", `Time(%),Total Time (ns),Instances,Average,Minimum,Maximum,Name
-100.0,4000,2,2000.0,1000,3000,k(int, float)
+100.0,4000,2,2000.0,1000,3000,k<1,2>(int,float)
 
 Processing [x.sqlite] with [gpumemsizesum.py]...
 Total,Operations,Average,Minimum,Maximum,Operation
@@ -107,6 +107,9 @@ Total,Operations,Average,Minimum,Maximum,Operation
 `)
 	if v := r.Value("k", "Average"); v != datasets.Some(2e-6) {
 		t.Errorf("the average, whose title has no unit, is %v, want that of the total: 2 us", v)
+	}
+	if r.Regions[0].Raw != "k<1,2>(int,float)" { // not quoted, and as it stands there
+		t.Errorf("%+v", r.Regions[0])
 	}
 	if v := r.Value("[CUDA memcpy HtoD]", "Total"); v != datasets.Some(4096.0) {
 		t.Errorf("the total in KiB is %v", v)

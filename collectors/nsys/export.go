@@ -226,6 +226,12 @@ func (r *record) null(column string) datasets.Null[int64] {
 // when fills in the times of a launch. An event that had not ended when the
 // capture did has no end.
 func (e *export) when(l *datasets.Launch, table string, r *record) error {
+	for _, c := range [...]string{"start", "end"} {
+		if _, ok := r.integer(c); r.has(c) && !ok {
+			return &collectors.SyntaxError{File: e.in.Name, Msg: fmt.Sprintf("the %s of an event of table %s is no whole number", c, table), Expected: "nanoseconds", Found: collectors.Quote(fmt.Sprint(r.values[r.at[c]])),
+				Hint: "the database is damaged, or something else wrote it: export the report again"}
+		}
+	}
 	start, ok := r.integer("start")
 	if !ok {
 		return &collectors.SyntaxError{File: e.in.Name, Msg: "an event of table " + table + " has no start", Hint: "the database is damaged: export the report again"}
@@ -237,6 +243,10 @@ func (e *export) when(l *datasets.Launch, table string, r *record) error {
 	}
 	if end < start {
 		return &collectors.SyntaxError{File: e.in.Name, Msg: fmt.Sprintf("an event of table %s ends before it starts", table), Expected: fmt.Sprintf("an end of at least %d ns", start), Found: strconv.FormatInt(end, 10),
+			Hint: "the database is damaged: export the report again"}
+	}
+	if end-start < 0 { // more than 64 bits hold
+		return &collectors.SyntaxError{File: e.in.Name, Msg: fmt.Sprintf("an event of table %s lasts longer than 292 years", table), Found: fmt.Sprintf("%d to %d ns", start, end),
 			Hint: "the database is damaged: export the report again"}
 	}
 	l.DurNs = datasets.Some(end - start)

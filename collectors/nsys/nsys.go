@@ -28,7 +28,7 @@ func init() {
 		About: "Nsight Systems, nsys export --type sqlite",
 	})
 	collectors.Register(collectors.Format{
-		Name: "nsys-csv", Version: 1, Detect: detectCSV, Parse: parseCSV,
+		Name: "nsys-csv", Version: 2, Detect: detectCSV, Parse: parseCSV,
 		About: "Nsight Systems, nsys stats: summaries and traces (CSV, or the tables that it prints)",
 	})
 	collectors.Register(collectors.Format{

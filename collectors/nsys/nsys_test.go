@@ -328,6 +328,8 @@ func TestDamagedDatabasesAreNamed(t *testing.T) {
 	for name, c := range map[string]struct{ statements, want string }{
 		"an end before":     {meta + `CREATE TABLE OSRT_API (start INT, "end" INT, nameId INT); INSERT INTO OSRT_API VALUES (5, 2, 5);`, "an event of table OSRT_API ends before it starts: expected an end of at least 5 ns, found 2"},
 		"no start":          {meta + `CREATE TABLE OSRT_API (start INT, "end" INT, nameId INT); INSERT INTO OSRT_API VALUES (NULL, 2, 5);`, "has no start"},
+		"half a nanosecond": {meta + `CREATE TABLE OSRT_API (start INT, "end" INT, nameId INT); INSERT INTO OSRT_API VALUES (1, 2.5, 5);`, "the end of an event of table OSRT_API is no whole number"},
+		"too long":          {meta + `CREATE TABLE OSRT_API (start INT, "end" INT, nameId INT); INSERT INTO OSRT_API VALUES (-10, 9223372036854775807, 5);`, "longer than 292 years"},
 		"a nameless kernel": {meta + `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, "end" INT); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2);`, "has no name"},
 	} {
 		_, err := read(t, c.statements)
