@@ -85,11 +85,17 @@ type UnknownError struct {
 	// Written: by its name the file is source code or a document, and no format
 	// was asked.
 	Written bool
+	// Packed: the file holds others, or its content compressed by something
+	// else than gzip: what it is, and what unpacks it.
+	Packed, Unpack string
 }
 
 func (e *UnknownError) Error() string {
 	if e.Empty {
 		return e.File + ": the file is empty"
+	}
+	if e.Packed != "" {
+		return fmt.Sprintf("%s: it is %s, and nothing but gzip is unpacked here: unpack it first (%s) and import what comes out", e.File, e.Packed, e.Unpack)
 	}
 	if e.Written {
 		return fmt.Sprintf("%s: by its name this is source code or a document, which may quote a profile: name a format with --format if it is one all the same (`rooflab import --help` lists them)", e.File)

@@ -41,6 +41,9 @@ type Format struct {
 	Version int
 	// Detect says how sure the format is that a file is its own.
 	Detect func(Head) Confidence
+	// Archive says that its files are tar archives. No other format is asked
+	// about one: it would take the first member for the whole.
+	Archive bool
 	// Parse reads all of in and emits records into out: one Run, or several.
 	Parse func(ctx context.Context, in *Input, out *Output) error
 	// Parts, where the profile is several files, returns the paths of those
@@ -99,6 +102,14 @@ func names() string {
 	return strings.Join(ns, ", ")
 }
 
+// claims is what the format says of a file.
+func (f Format) claims(h Head) Confidence {
+	if h.archive() != f.Archive {
+		return No
+	}
+	return f.Detect(h)
+}
+
 // Detect returns the format that is surest of a file, by name where two are
 // equally sure. It returns an *UnknownError where none knows it, and for files
 // whose names say that people wrote them: source code and documents.
@@ -109,12 +120,14 @@ func Detect(h Head) (Format, Confidence, error) {
 		return best, sure, &UnknownError{File: h.Name, Empty: len(h.Bytes) == 0 && h.Whole, Written: true}
 	}
 	for _, f := range Formats() {
-		if c := f.Detect(h); c > sure {
+		if c := f.claims(h); c > sure {
 			best, sure = f, c
 		}
 	}
 	if sure == No {
-		return best, sure, &UnknownError{File: h.Name, Empty: len(h.Bytes) == 0 && h.Whole}
+		e := &UnknownError{File: h.Name, Empty: len(h.Bytes) == 0 && h.Whole}
+		e.Packed, e.Unpack = h.packed()
+		return best, sure, e
 	}
 	return best, sure, nil
 }

@@ -44,3 +44,31 @@ func (h Head) Has(texts ...string) bool {
 	}
 	return false
 }
+
+// archive says whether the content is a tar archive.
+func (h Head) archive() bool { return len(h.Bytes) >= 512 && string(h.Bytes[257:262]) == "ustar" }
+
+// packings are the beginnings of files that hold others.
+var packings = []struct{ magic, what, unpack string }{
+	{"\x28\xb5\x2f\xfd", "compressed by zstd", "zstd -d FILE"},
+	{"\xfd7zXZ\x00", "compressed by xz", "xz -d FILE"},
+	{"BZh", "compressed by bzip2", "bzip2 -d FILE"},
+	{"\x04\x22\x4d\x18", "compressed by lz4", "lz4 -d FILE"},
+	{"\x1f\x8b", "compressed by gzip twice", "gzip -d FILE"}, // it was unpacked once
+	{"PK\x03\x04", "a zip archive", "unzip FILE"},
+	{"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x FILE"},
+}
+
+// packed says what kind of archive or compressed file the content is, and what
+// unpacks it.
+func (h Head) packed() (what, unpack string) {
+	if h.archive() {
+		return "a tar archive", "tar -xf FILE"
+	}
+	for _, p := range packings {
+		if bytes.HasPrefix(h.Bytes, []byte(p.magic)) {
+			return p.what, p.unpack
+		}
+	}
+	return "", ""
+}

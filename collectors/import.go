@@ -115,7 +115,7 @@ func choose(in *Input, opt Options) (Format, error) {
 	if opt.Format != "" {
 		return Lookup(opt.Format)
 	}
-	if opt.like != nil && !in.Head.written() && opt.like.Detect(in.Head) == Certain {
+	if opt.like != nil && !in.Head.written() && opt.like.claims(in.Head) == Certain {
 		return *opt.like, nil
 	}
 	f, _, err := Detect(in.Head)

@@ -72,7 +72,7 @@ func Open(name string, r io.Reader) (*Input, error) {
 		if _, err := in.r.Discard(3); err != nil {
 			return nil, in.readError(err)
 		}
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")), isUTF16(head):
 		return nil, &UnsupportedError{File: name, What: "text in UTF-16 (PowerShell's > makes such files)",
 			Hint: "convert it: iconv -f UTF-16 -t UTF-8 FILE, or write it with | Out-File -Encoding utf8"}
 	}
@@ -81,6 +81,26 @@ func Open(name string, r io.Reader) (*Input, error) {
 	}
 	in.Head.Bytes = bytes.Clone(head)
 	return in, nil
+}
+
+// isUTF16 knows text in UTF-16 that has no byte order mark: every other byte of
+// its beginning is zero, and the ones between are printed.
+func isUTF16(b []byte) bool {
+	const enough = 32
+	if len(b) < enough {
+		return false
+	}
+	for odd := range 2 {
+		text := true
+		for i := 0; i < enough; i += 2 {
+			c := b[i+odd]
+			text = text && b[i+1-odd] == 0 && (c >= ' ' && c < 0x7f || c == '\r' || c == '\n' || c == '\t')
+		}
+		if text {
+			return true
+		}
+	}
+	return false
 }
 
 // counter hashes and counts what the content's readers take.

@@ -261,6 +261,9 @@ func (im *importer) report(ctx context.Context, sum collectors.Summary, err erro
 	switch {
 	case found && errors.As(err, &unknown):
 		r.Status, r.Reason = "skipped", "no format that is known here"
+		if unknown.Packed != "" {
+			r.Reason = "it is " + unknown.Packed + ": unpack it (" + unknown.Unpack + ") to import what is in it"
+		}
 	case found && errors.As(err, &part):
 		r.Status, r.Reason = "skipped", "it is read together with "+part.Of
 	case err != nil:

@@ -314,3 +314,36 @@ func checkLookAlike(t *testing.T, content []byte) {
 		checkFormat(t, in.Head, "")
 	}
 }
+
+// The first member of an archive is not the whole of it, and whoever has a
+// packed profile is told what it is and how to unpack it.
+func TestPackedProfilesAreNamed(t *testing.T) {
+	profile := []byte("\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"k\",\"a__a.sum\",\"inst\",\"1\"\n")
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for _, name := range []string{"a.csv", "b.csv"} {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(profile))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(profile); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, zipped := archives(t)
+	for want, content := range map[string][]byte{
+		"a tar archive": archive.Bytes(), "a zip archive": zipped, "compressed by gzip twice": pack(t, pack(t, profile)),
+		"compressed by zstd": []byte("\x28\xb5\x2f\xfd\x24\x00"), "compressed by xz": []byte("\xfd7zXZ\x00\x00\x04"), "compressed by bzip2": []byte("BZh91AY&SY"),
+		"text in UTF-16": []byte(strings.Join(strings.Split(string(profile), ""), "\x00")),
+	} {
+		in, err := collectors.Open("profile.csv", bytes.NewReader(content))
+		if err == nil {
+			_, _, err = collectors.Detect(in.Head)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "FILE") {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

@@ -37,6 +37,7 @@ func init() {
 		Name:    "cubex",
 		About:   "Score-P / Scalasca / CUBE 4 profile (.cubex)",
 		Version: 1,
+		Archive: true,
 		Detect:  detect,
 		Parse:   parse,
 	})
