@@ -2,7 +2,9 @@ package datasets
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 )
 
 // Store is an open store. Its methods are safe for concurrent use.
@@ -31,12 +33,19 @@ func WithDriver(name string) Option { return func(o *options) { o.driver = name 
 
 // Open opens the store at path, creating it when there is none (unless
 // ReadOnly) and bringing its schema up to date. Several stores of one process
-// may have the same path. It returns a *LockedError where another process
-// holds the store.
+// may have the same path. A store is always a file: ":memory:" is refused, and
+// Temporary makes one that goes away after use. It returns a *LockedError where
+// another process holds the store.
 func Open(path string, opts ...Option) (*Store, error) {
 	o := options{driver: DefaultDriver}
 	for _, f := range opts {
 		f(&o)
+	}
+	if strings.HasPrefix(path, ":memory:") {
+		return nil, fmt.Errorf("opening store %s: a store is a file, there are none in memory: name a file in a folder for temporary ones, or call datasets.Temporary, which removes its store after use", path)
+	}
+	if path == "" {
+		return nil, errors.New("opening a store: its path is empty: name a file, which is made when it is not there")
 	}
 	d, err := driver(o.driver)
 	if err != nil {

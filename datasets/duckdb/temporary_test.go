@@ -3,6 +3,7 @@ package duckdb_test
 import (
 	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rooflab/rooflab/datasets"
@@ -29,5 +30,20 @@ func TestATemporaryStoreLeavesNothing(t *testing.T) {
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 			t.Errorf("%d folders are left, %v", len(entries), err)
 		}
+	}
+}
+
+// DuckDB's own name for a database in memory would become a file of that name.
+func TestStoresInMemoryAreRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for path, want := range map[string]string{":memory:": "datasets.Temporary", ":memory:notes": "datasets.Temporary", "": "its path is empty"} {
+		for _, opts := range [][]datasets.Option{nil, {datasets.ReadOnly}} {
+			if _, err := datasets.Open(path, opts...); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v, want %s", path, err, want)
+			}
+		}
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) != 0 {
+		t.Errorf("%v are left, %v", entries, err)
 	}
 }
