@@ -12,6 +12,23 @@
 // is allowed (Bonferroni): the verdict and the interval hold at Alpha and Level
 // whenever it stops.
 //
+// # Verdict and interval
+//
+// They are one statement. The interval leaves out 1 only where the rank test and
+// the bootstrap both show a difference: where one of them does not, the interval
+// reaches to 1. Then
+//
+//	Faster, Slower   the interval leaves out 1, and the ratio of medians is at least MinEffect away from it
+//	Same             the whole interval is within MinEffect of 1
+//	TooFew           with so many repeats the rank test could not have shown anything
+//	Unclear          all else: the interval reaches to 1, or leaves it out by less than what counts
+//
+// Two modes of a machine, fast and slow, are why one test is not enough: a few
+// repeats in the other mode move ranks little and the median from mode to mode, and
+// where the medians lie in one mode by chance, the bootstrap does not see the other.
+//
+// # Energy and clocks
+//
 // Where the machine has sensors of energy, each repeat has its joules and Energy
 // compares them as the times are compared; where it has none, Energy says so.
 //
@@ -292,7 +309,19 @@ func (r *Result) compared(of func(Sample) float64) (change.Kernel, error) {
 	if !ok {
 		return kernel, errors.New("measuring: the comparison has lost the program")
 	}
+	agree(&kernel.Test, r.Threshold)
 	return kernel, nil
+}
+
+// agree makes one statement of a verdict and its interval.
+func agree(t *change.Test, threshold float64) {
+	if t.P <= threshold && (t.Low > 1 || t.High < 1) {
+		return // of a ratio that counts it is Faster or Slower
+	}
+	t.Low, t.High = min(t.Low, 1), max(t.High, 1) // NaN stays
+	if t.Verdict == change.Faster || t.Verdict == change.Slower {
+		t.Verdict = change.Unclear
+	}
 }
 
 // program is the one name that both sides have.
