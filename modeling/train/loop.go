@@ -52,34 +52,78 @@ func (r *run) look(ctx context.Context) error {
 	return r.validate(ctx)
 }
 
-// step takes the next step.
+// step takes the next step, and those that go together with it.
 func (r *run) step() error {
 	n := r.result.Steps
 	r.plan(n / r.perEpoch)
-	at := n % r.perEpoch * r.opt.Accumulate
-	parts := r.parts[at : at+r.opt.Accumulate]
-	batches := make([]Batch, len(parts))
-	for i, p := range parts {
-		b, err := assemble(r.examples, p)
-		if err != nil {
-			return err
+	steps := r.together(n)
+	batches, rates := make([][]Batch, steps), make([]float64, steps)
+	for i := range steps {
+		at := (n%r.perEpoch + i) * r.opt.Accumulate
+		for _, p := range r.parts[at : at+r.opt.Accumulate] {
+			b, err := assemble(r.examples, p)
+			if err != nil {
+				return err
+			}
+			batches[i] = append(batches[i], b)
 		}
-		batches[i] = b
+		rates[i] = r.opt.Rate * r.opt.Schedule.Rate(n+i, r.total, r.warmup, r.opt.Floor)
 	}
-	rate := r.opt.Rate * r.opt.Schedule.Rate(n, r.total, r.warmup, r.opt.Floor)
-	res, err := r.Step(batches, rate)
+	results, err := r.call(batches, rates)
 	if err != nil {
 		return fmt.Errorf("step %d: %w", n+1, err)
 	}
-	if !finite(res.Loss) || !finite(res.GradNorm) {
-		return r.diverged(res, batches, rate)
+	for i, res := range results {
+		if !finite(res.Loss) || !finite(res.GradNorm) {
+			return r.diverged(res, batches[i], rates[i])
+		}
+		r.result.Steps++
+		r.result.Weights = r.result.Steps
+		r.result.Losses = append(r.result.Losses, res.Loss)
+		r.result.GradNorms = append(r.result.GradNorms, res.GradNorm)
+		r.result.Rates = append(r.result.Rates, rates[i])
 	}
-	r.result.Steps++
-	r.result.Weights = r.result.Steps
-	r.result.Losses = append(r.result.Losses, res.Loss)
-	r.result.GradNorms = append(r.result.GradNorms, res.GradNorm)
-	r.result.Rates = append(r.result.Rates, rate)
+	if len(results) < steps {
+		return fmt.Errorf("step %d: %T took %d steps of the %d in its call, and does not say why", n+1, r.Stepper, len(results), steps)
+	}
 	return nil
+}
+
+// together is how many steps from the n-th on go into one call. It depends on n
+// and the options alone, so that a run taken up again makes the same calls.
+func (r *run) together(n int) int {
+	k, in := r.opt.PerCall, n%r.perEpoch
+	begin, end := n-in, min(r.total, n-in+r.perEpoch) // of the steps between which nothing happens
+	every := func(steps int) {
+		begin, end = max(begin, n-n%steps), min(end, n-n%steps+steps)
+	}
+	if r.validation != nil {
+		every(r.opt.Validate)
+	}
+	if r.dir != nil {
+		every(r.opt.Every)
+	}
+	if (n-begin)%k != 0 || n+k > end {
+		return 1
+	}
+	for _, p := range r.parts[in : in+k] {
+		if p.Length != r.parts[in].Length || len(p.IDs) != len(r.parts[in].IDs) {
+			return 1
+		}
+	}
+	return k
+}
+
+func (r *run) call(batches [][]Batch, rates []float64) ([]StepResult, error) {
+	if len(batches) == 1 {
+		res, err := r.Step(batches[0], rates[0])
+		return []StepResult{res}, err
+	}
+	single := make([]Batch, len(batches))
+	for i, b := range batches {
+		single[i] = b[0]
+	}
+	return r.Stepper.(Strider).Steps(single, rates) //nolint:forcetypeassert // start has seen to it
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -44,12 +44,13 @@ type Settings struct {
 	Seed       uint64   `json:"seed"`
 	Precision  string   `json:"precision"`
 	Devices    int      `json:"devices"`
+	PerCall    int      `json:"per_call,omitempty"`
 }
 
 func newRecord(a About, o Options, x, v Examples) Record {
 	r := Record{
 		Settings: Settings{o.Epochs, o.Steps, o.Batch, o.Accumulate, o.Buckets, o.Rate, o.Schedule, o.Warmup, o.Floor, o.Clip, o.Decay,
-			o.Validate, o.Seed, o.Precision, o.Devices},
+			o.Validate, o.Seed, o.Precision, o.Devices, o.PerCall},
 		DataHash: x.Hash(), Examples: x.Len(), Parameters: a.Parameters, Backend: a.Backend, Notices: slices.Clone(a.Notices),
 		Versions: versions(), Machine: machine(), Started: time.Now().UTC(),
 	}
@@ -86,6 +87,7 @@ func (a Record) differences(b Record) []string {
 	diff("Validate", s.Validate, t.Validate)
 	diff("Seed", s.Seed, t.Seed)
 	diff("Precision", s.Precision, t.Precision)
+	diff("PerCall", max(s.PerCall, 1), max(t.PerCall, 1)) // records of before have none
 	diff("hash of the examples", a.DataHash, b.DataHash)
 	diff("hash of the validation examples", a.ValidationHash, b.ValidationHash)
 	return d

@@ -34,6 +34,14 @@ type Options struct {
 	Steps      int // optimiser steps; with Epochs, whichever comes first
 	Batch      int // examples in a batch, default 32; no more than there are
 	Accumulate int // batches whose gradients are averaged for one step, default 1
+	// PerCall is how many optimiser steps one call of the backend takes, default
+	// 1. Several save what each call costs, which is much of a small model's step
+	// (as Keras's steps_per_execution does). Steps go together where their batches
+	// have one length and nothing happens between them: no end of an epoch,
+	// validation or checkpoint. An interrupt is heard after a call. The program is
+	// compiled for so many steps at once, and needs memory for all. Losses are
+	// those of single steps, up to rounding.
+	PerCall int
 	// Buckets are the lengths that sequences are padded to. None pads all to
 	// the longest: simple, and slow where lengths differ much.
 	Buckets []int
@@ -85,6 +93,15 @@ type Stepper interface {
 	State() (State, error)
 	SetState(s State) error
 	About() About
+}
+
+// A Strider takes several optimiser steps in one call: see Options.PerCall.
+type Strider interface {
+	Stepper
+	// Steps takes a step with each batch at its rate, in this order. All batches
+	// have the shapes of the first. A step whose loss or gradient is not finite
+	// is the last of the results; it and those after it change nothing.
+	Steps(batches []Batch, rates []float64) ([]StepResult, error)
 }
 
 // StepResult is what a step came to.
@@ -141,7 +158,7 @@ func (o Options) withDefaults(n int) (Options, []string) {
 		notices = append(notices, fmt.Sprintf("batches have %d examples instead of %d: there are no more", n, o.Batch))
 		o.Batch = n
 	}
-	o.Accumulate, o.Devices = max(o.Accumulate, 1), max(o.Devices, 1)
+	o.Accumulate, o.Devices, o.PerCall = max(o.Accumulate, 1), max(o.Devices, 1), max(o.PerCall, 1)
 	if o.Schedule == "" {
 		o.Schedule = Cosine
 	}
@@ -170,6 +187,8 @@ func (o Options) check(n int) error {
 		return fmt.Errorf(`Options.Precision is %q, want "float32" or "bfloat16"`, o.Precision)
 	case o.Batch%o.Devices != 0:
 		return fmt.Errorf("a batch of %d examples cannot be shared evenly by %d devices", o.Batch, o.Devices)
+	case o.PerCall > 1 && o.Accumulate > 1:
+		return fmt.Errorf("Options.PerCall is %d and Options.Accumulate %d: the steps of a call are those of single batches", o.PerCall, o.Accumulate)
 	case o.Resume && o.Dir == "":
 		return errors.New("Options.Resume needs Options.Dir, where the checkpoints are")
 	}
@@ -227,6 +246,9 @@ func start(s Stepper, examples, validation Examples, opt Options) (*run, error) 
 	opt, notices := opt.withDefaults(examples.Len())
 	if err := opt.check(examples.Len()); err != nil {
 		return nil, err
+	}
+	if _, ok := s.(Strider); !ok && opt.PerCall > 1 {
+		return nil, fmt.Errorf("Options.PerCall is %d, and a %T takes one step in a call", opt.PerCall, s)
 	}
 	if validation != nil && validation.Len() == 0 {
 		return nil, errors.New("there are no validation examples: pass nil to do without")

@@ -138,6 +138,81 @@ func valley() *toy {
 	return &toy{loss: func(s int) float64 { return 1 / float64(s) }, held: func(s int) float64 { return 1 + math.Abs(float64(s-40)) }}
 }
 
+// strider takes several steps in a call, and remembers how many.
+type strider struct {
+	*toy
+	calls []int
+}
+
+func (m *strider) Step(b []train.Batch, rate float64) (train.StepResult, error) {
+	m.calls = append(m.calls, 1)
+	return m.toy.Step(b, rate)
+}
+
+func (m *strider) Steps(batches []train.Batch, rates []float64) (all []train.StepResult, _ error) {
+	m.calls = append(m.calls, len(batches))
+	for range rates {
+		res, err := m.toy.Step(nil, 0)
+		if all = append(all, res); err != nil || math.IsNaN(res.Loss) {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// Steps go together, but not over the end of an epoch (10 steps), a
+// validation, a checkpoint, the end of the run, or with batches of other lengths.
+func TestStepsOfACall(t *testing.T) {
+	same := make(list, 100)
+	for name, c := range map[string]struct {
+		change func(o *train.Options)
+		x      list
+		want   string
+	}{
+		"epoch":      {func(*train.Options) {}, same, "[4 4 1 1 4 4 1 1 4 1]"},
+		"validation": {func(o *train.Options) { o.Validate = 6 }, same, "[4 1 1 4 1 1 4 1 1 1 1 4 1]"},
+		"checkpoint": {func(o *train.Options) { o.Dir, o.Every = t.TempDir(), 8 }, same, "[4 4 1 1 4 1 1 4 4 1]"},
+		"buckets":    {func(o *train.Options) { o.Buckets, o.Steps, o.PerCall = []int{8, 40}, 10, 2 }, lengths(100), ""},
+		"end":        {func(o *train.Options) { o.Steps = 7 }, same, "[4 1 1 1]"},
+	} {
+		opt := quiet
+		opt.PerCall, opt.Steps = 4, 25
+		c.change(&opt)
+		m := &strider{toy: valley()}
+		res, err := train.Run(context.Background(), m, c.x, list{1}, opt)
+		if err != nil || res.Steps != opt.Steps || len(res.Losses) != opt.Steps || res.Losses[opt.Steps-1] != 1/float64(opt.Steps) {
+			t.Fatalf("%s: %+v, %v", name, res, err)
+		}
+		if got := fmt.Sprint(m.calls); got != c.want && c.want != "" {
+			t.Errorf("%s: calls of %s steps, want %s", name, got, c.want)
+		}
+		if c.want == "" {
+			parts, at := train.Plan(c.x, opt.Buckets, opt.Batch, opt.Seed, 0), 0
+			for _, k := range m.calls {
+				if parts[at].Length != parts[at+k-1].Length {
+					t.Errorf("%s: a call of %d steps at %d, where the lengths are %d and %d", name, k, at, parts[at].Length, parts[at+k-1].Length)
+				}
+				at += k
+			}
+			if !slices.Contains(m.calls, 1) || !slices.Contains(m.calls, 2) {
+				t.Errorf("%s: calls of %v steps: want both kinds", name, m.calls)
+			}
+		}
+	}
+	m := &strider{toy: valley()}
+	m.loss = func(s int) float64 {
+		if s == 7 {
+			return math.NaN()
+		}
+		return 1
+	}
+	opt := quiet
+	opt.PerCall = 4
+	if res, err := train.Run(context.Background(), m, same, nil, opt); err == nil || !strings.Contains(err.Error(), "step 7: the loss is NaN") || res.Steps != 6 {
+		t.Errorf("a loss that is no number in the middle of a call: %+v, %v", res, err)
+	}
+}
+
 var quiet = train.Options{Quiet: true, Epochs: 20, Batch: 10, Buckets: []int{40}} // 10 steps an epoch
 
 func TestEarlyStoppingLeavesTheBestWeights(t *testing.T) {
@@ -244,6 +319,8 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		"bucket":     {func(o *train.Options) { o.Buckets = []int{0} }, "the length 0"},
 		"resume":     {func(o *train.Options) { o.Resume = true }, "Options.Resume needs Options.Dir"},
 		"patience":   {func(o *train.Options) { o.Patience = 1 }, "Options.Patience needs validation"},
+		"per call":   {func(o *train.Options) { o.PerCall = 2 }, "takes one step in a call"},
+		"both":       {func(o *train.Options) { o.PerCall, o.Accumulate = 2, 2 }, "Options.PerCall is 2 and Options.Accumulate 2"},
 		"floor":      {func(o *train.Options) { o.Floor = 2 }, "Options.Floor is 2"},
 	} {
 		opt := quiet

@@ -21,8 +21,11 @@ type Architecture struct {
 	Name  string
 	About string
 	Steps int // in a round
-	Model gomlx.Model
-	Batch func(rng *rand.Rand) train.Batch
+	// PerCall is rooflab's train.Options.PerCall, where it is not 1: PyTorch's
+	// eager mode knows no such thing.
+	PerCall int
+	Model   gomlx.Model
+	Batch   func(rng *rand.Rand) train.Batch
 }
 
 // Sizes of the architectures; those that PyTorch cannot read off the weights
@@ -44,7 +47,7 @@ const (
 func Architectures() []Architecture {
 	return []Architecture{
 		{
-			Name: "mlp", About: "MLP 64-256-256-1 with ReLU, batch 256", Steps: 200,
+			Name: "mlp", About: "MLP 64-256-256-1 with ReLU, batch 256", Steps: 200, PerCall: 4,
 			Model: gomlx.Model{Forward: mlp, Loss: squared},
 			Batch: func(rng *rand.Rand) train.Batch { return batch(mlpBatch, normal(rng, mlpBatch, mlpInput), rng) },
 		},

@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,7 +36,8 @@ const rate = 1e-4
 // Serve is our side: it writes the first weights and the batch to the file
 // path, for the peer, and takes steps as in says until it ends.
 func Serve(a Architecture, seed uint64, path string, in io.Reader, out io.Writer) error {
-	n, err := gomlx.New(a.Model, train.Options{Seed: seed, Backend: "xla:cpu", Clip: -1, Decay: -1})
+	perCall := max(a.PerCall, 1)
+	n, err := gomlx.New(a.Model, train.Options{Seed: seed, Backend: "xla:cpu", Clip: -1, Decay: -1, PerCall: perCall})
 	if err != nil {
 		return err
 	}
@@ -54,25 +56,32 @@ func Serve(a Architecture, seed uint64, path string, in io.Reader, out io.Writer
 	}
 	write := json.NewEncoder(out)
 	about := n.About()
-	if err := write.Encode(turn{Memory: before, About: fmt.Sprintf("%s, %d parameters", about.Backend, about.Parameters)}); err != nil {
+	says := fmt.Sprintf("%s, %d parameters", about.Backend, about.Parameters)
+	if perCall > 1 {
+		says += fmt.Sprintf(", %d steps in a call (train.Options.PerCall), whose time they share", perCall)
+	}
+	batches, rates := slices.Repeat([]train.Batch{b}, perCall), slices.Repeat([]float64{rate}, perCall)
+	if err := write.Encode(turn{Memory: before, About: says}); err != nil {
 		return err
 	}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		count, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
-		if err != nil || count < 1 {
-			return fmt.Errorf("a turn of %q steps: want a number", lines.Text())
+		if err != nil || count < 1 || count%perCall != 0 {
+			return fmt.Errorf("a turn of %q steps: want a multiple of %d", lines.Text(), perCall)
 		}
 		var t turn
 		cpu := processorSeconds()
-		for range count {
+		for range count / perCall {
 			began := time.Now()
-			res, err := n.Step([]train.Batch{b}, rate)
+			all, err := n.Steps(batches, rates)
 			if err != nil {
 				return err
 			}
-			t.Seconds = append(t.Seconds, time.Since(began).Seconds())
-			t.Losses = append(t.Losses, res.Loss)
+			took := time.Since(began).Seconds() / float64(perCall)
+			for _, res := range all {
+				t.Seconds, t.Losses = append(t.Seconds, took), append(t.Losses, res.Loss)
+			}
 		}
 		t.CPU, t.Memory = processorSeconds()-cpu, peak()
 		if err := write.Encode(t); err != nil {

@@ -15,7 +15,6 @@ import (
 const (
 	optimizerScope = "/adamw"
 	normPath       = optimizerScope + "/gradient_norm"
-	ratesParam     = optimizerScope + "/rates"
 )
 
 // The constants of Kingma and Ba (2015).
@@ -37,12 +36,28 @@ func rates(rate float64, t int64) []float32 {
 // norm, decays biases and gains as well, and rounds its updates to the type of
 // the weights; here vectors are not decayed, and weights of another type than
 // float32 have float32 masters (Micikevicius et al. 2018). A step whose
-// gradient is not finite changes nothing.
-type adamW struct{ clip, decay float64 }
+// gradient is not finite changes nothing, and neither do those after it in a
+// call.
+type adamW struct {
+	clip, decay float64
+	next        func(c *call, step int) (loss *graph.Node) // of the model with the weights so far
+	remember    bool                                       // the gradient's norm, in a variable
+}
 
 // UpdateGraph implements GoMLX's optimizer.Interface.
 func (o *adamW) UpdateGraph(scope *model.Scope, g *graph.Graph, loss *graph.Node) {
-	o.UpdateGraphWithGradients(scope, scope.BuildTrainableVariablesGradientsGraph(loss), loss.DType())
+	c := callOf(g)
+	var all []*graph.Node
+	var sound *graph.Node
+	for step := range c.inputs {
+		if step > 0 {
+			loss = o.next(c, step)
+		}
+		var norm *graph.Node
+		norm, sound = o.update(scope, scope.BuildTrainableVariablesGradientsGraph(loss), step, sound)
+		all = append(all, graph.ConvertDType(loss, dtypes.Float32), norm)
+	}
+	c.outcome = graph.Reshape(graph.Stack(all, 0), len(c.inputs), 2)
 }
 
 // Clear implements GoMLX's optimizer.Interface.
@@ -52,10 +67,17 @@ func (o *adamW) Clear(scope *model.Scope) error {
 
 // UpdateGraphWithGradients implements GoMLX's train.OptimizeWithGradients.
 func (o *adamW) UpdateGraphWithGradients(scope *model.Scope, gradients []*graph.Node, _ dtypes.DType) {
+	o.update(scope, gradients, 0, nil)
+}
+
+// update is a step of a call. It gives the gradient's norm, and whether this
+// and all steps before it (before, nil for none) were sound.
+func (o *adamW) update(scope *model.Scope, gradients []*graph.Node, step int, before *graph.Node) (norm, sound *graph.Node) {
 	g := gradients[0].Graph()
-	param, _ := model.GetGraphParam(g, ratesParam)
-	vector := param.(*graph.Node)
-	at := func(i int) *graph.Node { return graph.Reshape(graph.Slice(vector, graph.AxisElem(i))) }
+	vector := callOf(g).rates
+	at := func(i int) *graph.Node {
+		return graph.Reshape(graph.Slice(vector, graph.AxisElem(step), graph.AxisElem(i)))
+	}
 	rate, unbias1, unbias2 := at(0), at(1), at(2)
 
 	var learnt []*model.Variable
@@ -69,9 +91,14 @@ func (o *adamW) UpdateGraphWithGradients(scope *model.Scope, gradients []*graph.
 		gradients[i] = graph.ConvertDType(grad, dtypes.Float32)
 		square = graph.Add(square, graph.ReduceAllSum(graph.Square(gradients[i])))
 	}
-	norm := graph.Sqrt(square)
-	scope.Store().GetVariable(normPath).SetNodeValue(norm)
-	sound := graph.IsFinite(norm)
+	norm = graph.Sqrt(square)
+	if o.remember {
+		scope.Store().GetVariable(normPath).SetNodeValue(norm)
+	}
+	sound = graph.IsFinite(norm)
+	if before != nil {
+		sound = graph.LogicalAnd(before, sound)
+	}
 	if o.clip > 0 {
 		limit := graph.Scalar(g, dtypes.Float32, o.clip)
 		factor := graph.Div(limit, graph.Max(norm, limit))
@@ -87,21 +114,22 @@ func (o *adamW) UpdateGraphWithGradients(scope *model.Scope, gradients []*graph.
 		m2 := graph.Add(graph.MulScalar(old2, beta2), graph.MulScalar(graph.Square(gradients[i]), 1-beta2))
 		s.m1.SetNodeValue(keep(m1, old1))
 		s.m2.SetNodeValue(keep(m2, old2))
-		step := graph.Div(graph.Mul(m1, unbias1), graph.AddScalar(graph.Sqrt(graph.Mul(m2, unbias2)), epsilon))
+		change := graph.Div(graph.Mul(m1, unbias1), graph.AddScalar(graph.Sqrt(graph.Mul(m2, unbias2)), epsilon))
 		weights := v
 		if s.master != nil {
 			weights = s.master
 		}
 		old := weights.NodeValue(g)
 		if o.decay > 0 && v.Shape().Rank() >= 2 {
-			step = graph.Add(step, graph.MulScalar(old, o.decay))
+			change = graph.Add(change, graph.MulScalar(old, o.decay))
 		}
-		fresh := keep(graph.Sub(old, graph.Mul(rate, step)), old)
+		fresh := keep(graph.Sub(old, graph.Mul(rate, change)), old)
 		weights.SetNodeValue(fresh)
 		if s.master != nil {
 			v.SetNodeValue(graph.ConvertDType(fresh, v.DType()))
 		}
 	}
+	return norm, sound
 }
 
 // slot is what the optimiser keeps for one variable.

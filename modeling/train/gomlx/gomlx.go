@@ -55,7 +55,7 @@ type Network struct {
 }
 
 // New makes a network of m, as opt says: Backend, Precision, Devices, Seed,
-// Clip, Decay and Accumulate matter here. Pass the same options to train.Run.
+// Clip, Decay, Accumulate and PerCall matter here. Pass the same options to train.Run.
 func New(m Model, opt train.Options) (*Network, error) {
 	n := &Network{model: m, opt: opt, dtype: dtypes.Float32}
 	var err error
@@ -89,6 +89,9 @@ func New(m Model, opt train.Options) (*Network, error) {
 			return nil, errors.New("making a network: GoMLX accumulates gradients on one device alone: Options.Accumulate and Options.Devices do not go together")
 		}
 	}
+	if opt.PerCall > 1 && (opt.Devices > 1 || opt.Accumulate > 1) {
+		return nil, errors.New("making a network: several steps in a call are those of single batches on one device: Options.PerCall goes with neither Options.Accumulate nor Options.Devices")
+	}
 	n.store = model.NewStore()
 	n.store.SetParam(model.ParamInitialSeed, int64(opt.Seed))
 	if err := n.store.SetRNGStateFromSeed(int64(opt.Seed)); err != nil {
@@ -114,16 +117,7 @@ func (n *Network) Close() {
 // compileLater makes the executors; they compile when they first see a shape.
 func (n *Network) compileLater() (err error) {
 	defer caught(&err)
-	opt := &adamW{clip: orDefault(n.opt.Clip, 1), decay: orDefault(n.opt.Decay, 0.01)}
-	// The last input of a training step is the optimiser's: see Step.
-	forward := func(scope *model.Scope, _ any, inputs []*graph.Node) []*graph.Node {
-		last := len(inputs) - 1
-		model.SetGraphParam(inputs[last].Graph(), ratesParam, inputs[last])
-		return n.model.Forward(scope, n.dtype, inputs[:last])
-	}
-	n.trainer = gtrain.NewTrainer(n.choice.Backend, n.store, forward, func(labels, predictions []*graph.Node) *graph.Node {
-		return graph.ReduceAllMean(n.perExample(labels, predictions))
-	}, opt, nil, nil)
+	n.trainer = n.newTrainer()
 	if n.opt.Accumulate > 1 {
 		if err := n.trainer.AccumulateGradients(n.opt.Accumulate); err != nil {
 			return err
@@ -169,65 +163,6 @@ func orDefault(x, def float64) float64 {
 		return def
 	}
 	return x
-}
-
-// Step implements train.Stepper.
-func (n *Network) Step(batches []train.Batch, rate float64) (res train.StepResult, err error) {
-	defer caught(&err)
-	if want := max(n.opt.Accumulate, 1); len(batches) != want {
-		return res, fmt.Errorf("a step of %d batches, the network was made for Accumulate = %d", len(batches), want)
-	}
-	for _, b := range batches {
-		in, err := tensorsOf(b.Inputs)
-		if err != nil {
-			return res, err
-		}
-		labels, err := tensorsOf(b.Labels)
-		if err != nil {
-			return res, err
-		}
-		in = append(in, tensors.FromValue(rates(rate, n.taken+1)))
-		loss, err := n.trainStep(in, labels)
-		if err != nil {
-			return res, shapesOf(err, b)
-		}
-		res.Loss += loss / float64(len(batches))
-	}
-	norm, err := n.scalar(normPath)
-	if err != nil {
-		return res, err
-	}
-	res.GradNorm = norm
-	if finite(norm) {
-		n.taken++
-	}
-	return res, nil
-}
-
-func (n *Network) trainStep(in, labels []*tensors.Tensor) (float64, error) {
-	var metrics []*tensors.Tensor
-	var err error
-	if n.devices != nil {
-		var b gtrain.DistributedBatch
-		if b, err = n.devices.shard(in, labels); err == nil {
-			metrics, err = n.trainer.DistributedTrainStep(n.devices.strategy(), nil, b)
-		}
-	} else {
-		metrics, err = n.trainer.TrainStep(gtrain.Batch{Inputs: in, Labels: labels})
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		for _, m := range metrics {
-			_ = m.FinalizeAll()
-		}
-	}()
-	l, ok := metrics[0].Value().(float32)
-	if !ok {
-		return 0, fmt.Errorf("the loss is a %s, want a float32", metrics[0].Shape())
-	}
-	return float64(l), nil
 }
 
 // Losses implements train.Stepper.

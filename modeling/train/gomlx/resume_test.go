@@ -28,12 +28,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// long is a run to interrupt: it has dropout, two lengths and validation.
+// long is a run to interrupt: it has dropout and validation, and two lengths or
+// two steps in a call.
 func long(b string) train.Options {
 	opt := options
 	opt.Epochs, opt.Buckets, opt.Backend, opt.Every = 3, []int{16}, b, 4
 	if b == "go" {
 		opt.Buckets = []int{8, 16}
+	} else {
+		opt.PerCall = 2
 	}
 	return opt
 }

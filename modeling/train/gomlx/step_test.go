@@ -55,8 +55,9 @@ func alike(t *testing.T, what string, got, want []float64, tolerance float64) {
 
 // The same weights, the same batches: losses and gradients of the first steps
 // agree to the rounding of float32, which training then amplifies. Two halves
-// of a batch accumulated, or on two devices, are the batch.
-func TestBackendsDevicesAndAccumulationAgree(t *testing.T) {
+// of a batch accumulated, or on two devices, are the batch; three steps in one
+// call are three steps.
+func TestBackendsDevicesCallsAndAccumulationAgree(t *testing.T) {
 	backends(t)
 	x := makeSentences(96, 1)
 	ids := make([]int, 96)
@@ -76,6 +77,22 @@ func TestBackendsDevicesAndAccumulationAgree(t *testing.T) {
 	xla := curve(t, network(t, sober, opt), whole...)
 	alike(t, "xla and go, first step", xla[:2], want[:2], 2e-6)
 	alike(t, "xla and go", xla, want, 2e-4)
+
+	three := network(t, sober, opt)
+	if err := three.Prepare(whole[0][0]); err != nil {
+		t.Fatal(err)
+	}
+	var called []float64
+	for c := range slices.Chunk(whole, 3) {
+		all, err := three.Steps([]train.Batch{c[0][0], c[1][0], c[2][0]}, []float64{0.01, 0.01, 0.01})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, res := range all {
+			called = append(called, res.Loss, res.GradNorm)
+		}
+	}
+	alike(t, "three steps in a call", called, xla, 2e-4)
 
 	opt.Backend, opt.Accumulate = "go", 2
 	acc := curve(t, network(t, sober, opt), halves...)
