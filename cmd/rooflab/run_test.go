@@ -97,6 +97,7 @@ func TestAFailingCellEndsTheRunWithItsOutputsKept(t *testing.T) {
 	for _, tt := range []struct{ name, cell, kind, said string }{
 		{"panic", "xs := []int{}\nxs[3]", "<panic>", "index out of range"},
 		{"compile error", "y := undefinedName", "<CompileError>", "undefined: undefinedName"},
+		{"error of a call", "os.ReadFile(\"no such file\")", "<error>", "open no such file: "},
 		{"failing command", "!false", "<ExitError>", "exit status 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -26,6 +26,8 @@ type Plan struct {
 	Key string
 	// Empty is set when there is nothing to compile or run.
 	Empty bool
+	// ResultLine is where the trailing expression begins, 0 if there is none.
+	ResultLine int
 	// NeedsBase is set when package initialisation must not run (variables of
 	// types that cannot be written down).
 	NeedsBase bool

@@ -34,6 +34,7 @@ func (pl *planner) findResult() {
 			if x, ok := s.(*ast.ExprStmt); ok {
 				if p, off := e.at(e.tf.Offset(x.Pos())); p == it.stmt && off == 0 {
 					pl.result = &resultKind{expr: x.X, item: it}
+					pl.plan.ResultLine = it.stmt.line
 				}
 			}
 		}
@@ -153,13 +154,10 @@ func (pl *planner) resultCall() string {
 	if isCall && pl.info.Types[call.Fun].IsType() {
 		isCall = false // a conversion
 	}
-	if pl.result.item.quiet {
-		if isCall {
-			return ""
-		}
-		return liveName + ".Discard("
-	}
 	if !isCall {
+		if pl.result.item.quiet {
+			return liveName + ".Discard("
+		}
 		return liveName + ".Result("
 	}
 	if fn := callee(pl.info, call); fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "fmt" && strings.Contains(fn.Name(), "rint") && !strings.HasPrefix(fn.Name(), "S") {
@@ -169,10 +167,31 @@ func (pl *planner) resultCall() string {
 	if t, ok := tv.Type.(*types.Tuple); ok && t.Len() > 0 {
 		last = t.At(t.Len() - 1).Type()
 	}
-	if types.Identical(last, types.Universe.Lookup("error").Type()) {
+	fails := types.Identical(last, types.Universe.Lookup("error").Type()) && !speaksOfErrors(pl.info, call)
+	switch {
+	case fails && pl.result.item.quiet:
+		return liveName + ".DiscardOrError("
+	case fails:
 		return liveName + ".ResultOrError("
+	case pl.result.item.quiet:
+		return ""
 	}
 	return liveName + ".Result("
+}
+
+// speaksOfErrors reports whether the error that a call returns is what was
+// asked for, as of errors.New and ctx.Err, rather than the call's failure.
+func speaksOfErrors(info *types.Info, call *ast.CallExpr) bool {
+	fn := callee(info, call)
+	if fn == nil || fn.Pkg() == nil || fn.Signature().Results().Len() != 1 {
+		return false
+	}
+	switch path := fn.Pkg().Path(); {
+	case path == "errors", path == "fmt" && fn.Name() == "Errorf", path == "context" && fn.Name() == "Cause":
+		return true
+	}
+	return fn.Signature().Recv() != nil && fn.Signature().Params().Len() == 0 &&
+		(fn.Name() == "Err" || fn.Name() == "Unwrap" || fn.Name() == "Cause")
 }
 
 // callee returns the function or method that a call names statically.

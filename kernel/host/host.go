@@ -53,7 +53,7 @@ type Event struct {
 
 // Failure is how a command failed.
 type Failure struct {
-	Kind  string // "panic", "exit", "interrupted", "load", "command"
+	Kind  string // "panic", "error", "exit", "interrupted", "load", "command"
 	Text  string
 	Code  int
 	Stack string
@@ -73,7 +73,10 @@ type Host struct {
 	stdout *os.File
 	stderr *os.File
 	shell  atomic.Pointer[os.Process]
-	work   chan Command
+	// insisted counts the interrupts of the shell command that runs.
+	insisted atomic.Int32
+	since    atomic.Int64 // uptime at the start of the running cell, else 0
+	work     chan Command
 }
 
 // Main runs the host on the descriptors that the session passes: commands on
@@ -91,10 +94,10 @@ func Main(in io.Reader, out io.Writer) error {
 		return err
 	}
 	// The front end interrupts with a command, so that a terminal's ^C, which
-	// reaches the whole process group, does not end the host.
-	signal.Ignore(os.Interrupt)
-	// A front end that died took the pipes along.
-	signal.Ignore(syscall.SIGPIPE)
+	// reaches the whole process group, does not end the host; and a front end
+	// that died took the pipes along. Both signals are caught rather than
+	// ignored, since programs that cells start would ignore them, too.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGPIPE)
 	live.Stack = debug.Stack
 	live.Late = func(f *live.Failure) { h.send(Event{Op: "late", Failure: convert(f)}, true) }
 	live.Log = func(s string) { _ = log.Output(3, s) }
@@ -124,7 +127,13 @@ func Main(in io.Reader, out io.Writer) error {
 		case "interrupt":
 			live.Interrupt()
 			if p := h.shell.Load(); p != nil {
-				_ = syscall.Kill(-p.Pid, syscall.SIGINT) // it may have ended by itself
+				sig := syscall.SIGINT
+				if h.insisted.Add(1) > 1 {
+					sig = syscall.SIGKILL
+				}
+				_ = syscall.Kill(-p.Pid, sig) // it may have ended by itself
+			} else if since := h.since.Load(); since > 0 {
+				interruptGroup(since)
 			}
 		default:
 			h.work <- c
@@ -229,6 +238,8 @@ func (h *Host) run(c Command) *Failure {
 	var values []any
 	var has bool
 	lf := &live.Failure{Kind: "panic", Value: "the cell ended its goroutine (runtime.Goexit)"}
+	h.since.Store(uptime())
+	defer h.since.Store(0)
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
@@ -265,16 +276,9 @@ func render(values []any) (b display.Bundle, err error) {
 
 func convert(f *live.Failure) *Failure {
 	out := &Failure{Kind: f.Kind, Code: f.Code, Stack: string(f.Stack), Other: f.Other}
-	if f.Kind == "panic" {
-		switch v := f.Value.(type) {
-		case error:
-			out.Text = v.Error()
-		case fmt.Stringer:
-			out.Text = v.String()
-		default:
-			out.Text = fmt.Sprint(v)
-		}
-		if _, ok := f.Value.(runtime.Error); ok && !strings.HasPrefix(out.Text, "runtime error") {
+	if f.Value != nil {
+		out.Text = fmt.Sprint(f.Value) // which survives methods that panic
+		if _, ok := f.Value.(runtime.Error); ok && f.Kind == "panic" && !strings.HasPrefix(out.Text, "runtime error") {
 			out.Text = "runtime error: " + out.Text
 		}
 	}
@@ -297,12 +301,13 @@ func (h *Host) command(c Command) *Failure {
 	if err := cmd.Start(); err != nil {
 		return fail("command", err)
 	}
+	h.insisted.Store(0)
 	h.shell.Store(cmd.Process)
 	err = cmd.Wait()
 	h.shell.Store(nil)
 	var e *exec.ExitError
 	if errors.As(err, &e) {
-		if ws, ok := e.Sys().(syscall.WaitStatus); ok && ws.Signaled() && ws.Signal() == syscall.SIGINT {
+		if ws, ok := e.Sys().(syscall.WaitStatus); ok && ws.Signaled() && (ws.Signal() == syscall.SIGINT || h.insisted.Load() > 1) {
 			return &Failure{Kind: "interrupted"}
 		}
 		return &Failure{Kind: "exit", Code: e.ExitCode(), Text: c.Text}

@@ -49,8 +49,8 @@ type Cell struct {
 
 // Failure is how a cell failed.
 type Failure struct {
-	Kind  string // "panic", "exit", "interrupted"
-	Value any    // the panic's value
+	Kind  string // "panic", "exit", "interrupted", "error"
+	Value any    // the panic's value, or the error
 	Code  int    // exit status
 	Stack []byte // the stack of the goroutine that failed
 	Other bool   // it was a goroutine that the cell started
@@ -142,14 +142,36 @@ func Result(values ...any) {
 }
 
 // ResultOrError is Result for a call whose last value is an error: a nil error
-// is not shown.
+// is not shown, any other fails the cell, and the values beside it, which mean
+// nothing then, are not shown either.
 func ResultOrError(values ...any) {
-	if n := len(values); n > 0 && values[n-1] == nil {
-		values = values[:n-1]
-	}
-	if len(values) > 0 {
+	if values = withoutError(values); len(values) > 0 {
 		Result(values...)
 	}
+}
+
+// DiscardOrError is ResultOrError for an expression that ends in a semicolon:
+// that hides the values, but no error.
+func DiscardOrError(values ...any) { withoutError(values) }
+
+// withoutError returns the values but the last, which is an error, or none
+// after it has failed the cell.
+func withoutError(values []any) []any {
+	n := len(values) - 1
+	if values[n] == nil {
+		return values[:n]
+	}
+	c := now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failure == nil {
+		kind := "error"
+		if Stop.Load() != 0 { // it says that it was interrupted, in its own words
+			kind = "interrupted"
+		}
+		c.failure = &Failure{Kind: kind, Value: values[n]}
+	}
+	return nil
 }
 
 // Discard takes the value of a trailing expression that ends in a semicolon.

@@ -39,10 +39,11 @@ type UserValue struct {
 	Error  *Error
 }
 
-// Error is a failed cell: compile errors, panics, failed commands, a lost
-// host. Name is the kind ("CompileError", "panic", "ExitError", "Interrupted",
-// "HostLost"), Value one line, and Traceback the lines to show, which point at
-// the user's cells and lines, never at generated code.
+// Error is a failed cell: compile errors, panics, errors that the trailing call
+// returned, failed commands, a lost host. Name is the kind ("CompileError",
+// "panic", "error", "ExitError", "Interrupted", "HostLost"), Value one line, and
+// Traceback the lines to show, which point at the user's cells and lines, never
+// at generated code.
 type Error struct {
 	Name      string
 	Value     string

@@ -106,6 +106,7 @@ func (s *codeScanner) feed(line string) {
 const helpText = `rooflab cells hold Go: imports, declarations, statements and expressions in any order.
 Values, types, functions and goroutines of earlier cells are there. The value of a
 trailing expression is shown (a semicolon behind it hides it) and becomes Out[n].
+An error that a trailing call returns fails the cell; _ = f() does not care.
 Well-known packages need no import. ctx is the cell's context: interrupts cancel it.
 
   !command              run a shell command (a failure fails the cell)
@@ -177,6 +178,18 @@ func commandError(format string, args ...any) *Error {
 }
 
 func (x *execution) hostCommand(c host.Command) *Error {
+	x.e.mu.Lock()
+	if x.e.interrupts > 0 { // before it began
+		x.e.mu.Unlock()
+		return &Error{Name: "Interrupted", Value: "interrupted"}
+	}
+	x.e.shell = c.Op == "shell"
+	x.e.mu.Unlock()
+	defer func() {
+		x.e.mu.Lock()
+		x.e.shell = false
+		x.e.mu.Unlock()
+	}()
 	ev, err := x.p.do(c)
 	if err != nil {
 		return x.lost()

@@ -195,6 +195,9 @@ func (x *execution) goCell(text string) *Error {
 	if err != nil {
 		return x.lost()
 	}
+	if ev.Failure != nil && ev.Failure.Kind == "error" {
+		return callError(cleanText(ev.Failure.Text), x.label, x.req.Source, plan.ResultLine)
+	}
 	if ev.Failure != nil {
 		return x.failure(ev.Failure)
 	}
@@ -347,7 +350,11 @@ func (x *execution) failure(f *host.Failure) *Error {
 		}
 		return &Error{Name: "ExitError", Value: value, Exit: f.Code, Traceback: []string{"ExitError: " + value}}
 	case "interrupted":
-		return &Error{Name: "Interrupted", Value: "the cell was interrupted; values are kept", Traceback: []string{"Interrupted: the cell was interrupted; values are kept"}}
+		value := "the cell was interrupted; values are kept"
+		if f.Text != "" {
+			value += " (" + cleanText(f.Text) + ")"
+		}
+		return &Error{Name: "Interrupted", Value: value, Traceback: []string{"Interrupted: " + value}}
 	case "panic":
 		lines := []string{"panic: " + cleanText(f.Text)}
 		if f.Other {

@@ -19,8 +19,8 @@ func TestCellsMixImportsDeclarationsStatementsAndExpressions(t *testing.T) {
 		t.Errorf("Println shows %q and result %q", o.stdout, o.result)
 	}
 	n.want(`strconv.Atoi("42")`, "42")
-	if got := n.run(`strconv.Atoi("no")`); !strings.Contains(got, "invalid syntax") {
-		t.Errorf("an error beside a value is hidden: %q", got)
+	if tb := n.fail("x = 10\nstrconv.Atoi(\"no\")", "error"); !strings.Contains(tb, "invalid syntax") || !strings.Contains(tb, "In[11]:2") {
+		t.Errorf("an error beside a value is told with its place: %q", tb)
 	}
 	n.want("Out[2]", "HI!")
 	n.want("package main\nimport \"fmt\"\nfunc main() { fmt.Print() }\n7", "7")
@@ -154,6 +154,9 @@ func TestShellAndCommandLines(t *testing.T) {
 	n.want("b, err := os.ReadFile(\"f.txt\")\nstring(b)", "line %1\n!line 2\n")
 	n.fail("%nonsense", "CommandError")
 	n.want("s := `\n%not a command\n!nor this`\nlen(s)", "25")
+	if o := n.exec("!yes | head -n 1"); o.stdout != "y\n" || o.stderr != "" {
+		t.Errorf("a pipe that is closed early: stdout %q, stderr %q", o.stdout, o.stderr)
+	}
 	if o := n.exec("%help"); len(o.reply.Payload) != 1 {
 		t.Errorf("%%help gives payload %v", o.reply.Payload)
 	}

@@ -34,6 +34,7 @@ type engine struct {
 	closed     bool
 	running    bool
 	interrupts int
+	shell      bool               // a shell command runs, not Go code
 	cancel     context.CancelFunc // of the build in progress
 	background func(Event)
 }
@@ -202,7 +203,8 @@ func (e *engine) Interrupt() {
 	if e.host == nil {
 		return
 	}
-	if e.interrupts > 1 {
+	// A second interrupt kills a shell command, and no values.
+	if e.interrupts > 2 || e.interrupts > 1 && !e.shell {
 		e.host.kill()
 		return
 	}

@@ -40,6 +40,16 @@ func problemError(ps cell.Problems, label, source string) *Error {
 	return &Error{Name: "CompileError", Value: value, Traceback: tb}
 }
 
+// callError is the failure of a cell whose trailing call, on the given line,
+// returned an error.
+func callError(text, label, source string, line int) *Error {
+	tb := []string{"error: " + text}
+	if lines := strings.Split(source, "\n"); line >= 1 && line <= len(lines) {
+		tb = append(tb, fmt.Sprintf("  %s:%d in cell", label, line), fmt.Sprintf("  --> %3d | %s", line, strings.TrimRight(lines[line-1], "\r")))
+	}
+	return &Error{Name: "error", Value: text, Traceback: tb}
+}
+
 var diagnostic = regexp.MustCompile(`^(.*?):(\d+):(?:(\d+):)? (.*)$`)
 
 // parseDiagnostics reads the compiler's output.

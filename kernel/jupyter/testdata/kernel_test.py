@@ -172,6 +172,9 @@ class FaultsOfGoNB(KernelCase):
             ("!false", "ExitError"),
             ("var p *int\n*p = 1", "panic"),
             ("undefinedName", "CompileError"),
+            ('os.ReadFile("no such file")', "error"),
+            ('os.Remove("no such file")', "error"),
+            ('strconv.Atoi("x");', "error"),
         ]:
             with self.subTest(code=code):
                 reply, outputs = self.run_cell(code)
@@ -207,9 +210,16 @@ class FaultsOfGoNB(KernelCase):
 
     def test_interrupt_keeps_the_state(self):
         self.run_cell("kept := 41")
-        for code in ["for {\n}", "time.Sleep(time.Hour)", "select {}"]:
+        say = 'fmt.Println("running")\n'
+        for code in [
+            say + "for {\n}",
+            say + "time.Sleep(time.Hour)",
+            say + "select {}",
+            "!echo running; sleep 3600; echo not this",
+            'app := exec.Command("sh", "-c", "echo running; sleep 3600; echo not this")\napp.Stdout = os.Stdout\napp.Run()',
+        ]:
             with self.subTest(code=code):
-                msg_id = self.kc.execute('fmt.Println("running")\n' + code)
+                msg_id = self.kc.execute(code)
                 while True:
                     msg = self.kc.get_iopub_msg(timeout=CELL)
                     if msg["msg_type"] == "stream" and msg["parent_header"]["msg_id"] == msg_id:
@@ -257,6 +267,27 @@ class FaultsOfGoNB(KernelCase):
     def test_bare_expressions_are_results(self):
         _, outputs = self.run_cell('strings.Repeat("ab", 2)')
         self.assertIn("abab", self.result(outputs))
+
+    def test_an_error_beside_a_value_fails_and_no_error_shows_the_value(self):
+        reply, outputs = self.run_cell('fmt.Println("first")\nstrconv.Atoi("12x")')
+        self.assertEqual((reply["status"], reply["ename"]), ("error", "error"), reply)
+        self.assertEqual(reply["evalue"], 'strconv.Atoi: parsing "12x": invalid syntax')
+        self.assertIn("2 | strconv.Atoi", "\n".join(reply["traceback"]))
+        self.assertEqual([m["msg_type"] for m in outputs], ["stream", "error"])
+        for code, shown in [
+            ('strconv.Atoi("12")', "12"),
+            ('errors.New("made, not met")', "made, not met"),
+            ("ctx.Err()", "<nil>"),
+            ('_, err := strconv.Atoi("kept"); err.Error()', 'strconv.Atoi: parsing "kept": invalid syntax'),
+        ]:
+            with self.subTest(code=code):
+                reply, outputs = self.run_cell(code)
+                self.assertEqual(reply["status"], "ok", reply)
+                self.assertEqual(self.result(outputs), shown)
+        for code in ['_ = os.Remove("no such file")', 'os.Chdir(".")']:
+            with self.subTest(code=code):
+                reply, outputs = self.run_cell(code)
+                self.assertEqual((reply["status"], outputs), ("ok", []))
 
     def test_clear_and_update_display(self):
         _, outputs = self.run_cell("display.Clear(true)")
@@ -431,7 +462,7 @@ class Notebook(unittest.TestCase):
         nbformat.validate(nb)
 
     def test_a_failing_cell_stops_it(self):
-        for bad in ['panic("boom")', "!false", "os.Exit(3)", "x := "]:
+        for bad in ['panic("boom")', "!false", "os.Exit(3)", "x := ", 'os.ReadFile("no such file")']:
             with self.subTest(cell=bad):
                 nb = self.notebook('fmt.Println("before")', bad, 'fmt.Println("never")')
                 with self.assertRaises(CellExecutionError):
