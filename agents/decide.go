@@ -65,7 +65,12 @@ func (r *Result) Accept(name ...string) (*Review, error) {
 	return r.Review(), nil
 }
 
-// Apply is Accept of what was kept, for programs.
+// ErrNoGain is the error of Accept and Apply where nothing was kept, or what was kept
+// was not confirmed: there is nothing to apply, and nothing has failed.
+var ErrNoGain = errors.New("there is no confirmed gain")
+
+// Apply is Accept of what was kept, for programs. Its error is ErrNoGain (errors.Is)
+// where there is nothing to apply.
 func (r *Result) Apply() error {
 	if err := r.accept(""); err != nil {
 		return fmt.Errorf("applying the result for %s: %w", r.Target, err)
@@ -103,7 +108,7 @@ func (r *Result) accept(why string, name ...string) error {
 			return err
 		}
 	case c == nil:
-		return errors.New("there is no confirmed gain: nothing was kept")
+		return fmt.Errorf("%w: nothing was kept", ErrNoGain)
 	default:
 		for _, a := range r.lineage(c) {
 			if d, ok := review.Latest(r.Decisions, a.Program.ID); ok && d.Verdict == review.Rejected {
@@ -120,7 +125,7 @@ func (r *Result) accept(why string, name ...string) error {
 		}
 		return fmt.Errorf("%s was not shown to be right and faster: %s", r.Name(c), why)
 	case c == r.final() && !confirmed:
-		return fmt.Errorf("there is no confirmed gain: %v", r.Aim.unmet(r.Measurements))
+		return fmt.Errorf("%w: %v", ErrNoGain, r.Aim.unmet(r.Measurements))
 	}
 	files, err := r.replace(c.Program.Files)
 	if err != nil {

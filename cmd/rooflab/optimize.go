@@ -23,7 +23,7 @@ func init() { register(optimizeCommand) }
 
 func optimizeCommand() *cobra.Command {
 	var name string
-	var asJSON, apply bool
+	var asJSON, apply, need bool
 	opt := agents.Options{}
 	ask := agents.AskOptions{}
 	allow := rules.Options{}
@@ -60,7 +60,10 @@ them are kept in the user's history; optimize history shows it, and --learn tell
 the backend of what was alike: code of other programs is then in its prompts.
 
 The exit status is 0 where the loop was completed, whether or not anything
-faster was found.`,
+faster was found: with --apply, too, where nothing to apply is said in a line on
+standard error. It is 1 where the loop or applying failed (such as for a source that
+has changed since), and with --need-gain where no gain was confirmed; 130 where it
+was interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGHUP)
@@ -111,7 +114,16 @@ faster was found.`,
 				fmt.Fprintf(cmd.OutOrStdout(), "%s\n\nin %s: %s\n", res, res.Dir, files)
 			}
 			if apply {
-				return res.Apply()
+				err := res.Apply()
+				if err != nil && !errors.Is(err, agents.ErrNoGain) {
+					return err
+				}
+				if err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "rooflab: nothing to apply, the sources stay as they are: %v\n", err)
+				}
+			}
+			if need && !res.Confirmed {
+				return fmt.Errorf("%s: no gain was confirmed, and --need-gain asks for one", t.Name)
 			}
 			return nil
 		},
@@ -129,7 +141,8 @@ faster was found.`,
 	f.Uint64Var(&opt.Seed, "seed", 1, "seed of bootstraps; inputs have fresh seeds, which are recorded")
 	f.Uint64Var(&opt.Sizes, "size-seed", 0, "seed of the sizes beside the listed ones at which outputs are compared; without it a fresh one, which the report says")
 	how.flags(f)
-	f.BoolVar(&apply, "apply", false, "write what was kept over the target's sources, where the gain was confirmed")
+	f.BoolVar(&apply, "apply", false, "write what was kept over the target's sources, where the gain was confirmed; else they stay as they are")
+	f.BoolVar(&need, "need-gain", false, "exit with status 1 where no gain was confirmed, for scripts that need one")
 	return c
 }
 

@@ -54,10 +54,13 @@ type optimized struct {
 }
 
 type optimizedCandidate struct {
-	Proposal     struct{ Name string }
-	Repairs      []struct{ Log string }
-	Diff         string
-	Validation   *struct{ Seeds []uint64 }
+	Proposal   struct{ Name string }
+	Repairs    []struct{ Log string }
+	Diff       string
+	Validation *struct {
+		Seeds []uint64
+		Drawn *struct{ Sizes []string }
+	}
 	Measurements []optimizedMeasurement
 	Rejected     *struct{ Step, Reason, Detail string }
 	Kept         bool
@@ -212,7 +215,7 @@ func TestOptimizeWithRecordedAnswersSurvivesBeingKilled(t *testing.T) {
 // decided by the test of significance, whatever this machine does meanwhile.
 func checkGood(t *testing.T, c optimizedCandidate) {
 	t.Helper()
-	if c.Validation == nil || len(c.Validation.Seeds) != 2 || len(c.Measurements) != 1 {
+	if c.Validation == nil || len(c.Validation.Seeds) != 5 || c.Validation.Drawn == nil || len(c.Validation.Drawn.Sizes) != 3 || len(c.Measurements) != 1 {
 		t.Fatalf("the good answer: %+v", c)
 	}
 	m := c.Measurements[0]
@@ -303,9 +306,18 @@ func TestOptimizeWithoutAProfileCitesTheSource(t *testing.T) {
 	if err := os.WriteFile(answers, []byte(`{"answer": "nothing"}`+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	text, errs, status := run(t, "", "optimize", filepath.Join(dir, "matmul.toml"), "--backend", "replay:"+answers, "--out", filepath.Join(t.TempDir(), "out"), "--json")
-	if status != 0 {
+	before := files(t, dir)
+	argv := []string{"optimize", filepath.Join(dir, "matmul.toml"), "--backend", "replay:" + answers, "--out", filepath.Join(t.TempDir(), "out"), "--json", "--apply"}
+	text, errs, status := run(t, "", argv...)
+	// That nothing is faster is no failure, unless it is asked to be one.
+	if status != 0 || !strings.Contains(errs, "rooflab: nothing to apply, the sources stay as they are: ") {
 		t.Fatalf("status %d: %s", status, errs)
+	}
+	if again, errs, status := run(t, "", append(argv, "--need-gain")...); status != 1 || !strings.Contains(errs, "no gain was confirmed") || !json.Valid([]byte(again)) {
+		t.Errorf("with --need-gain: status %d: %s", status, errs)
+	}
+	if after := files(t, dir); !maps.Equal(before, after) {
+		t.Error("files of the target have changed")
 	}
 	var r optimized
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
