@@ -100,7 +100,7 @@ func TestWhatOptionsAllowIsProposedAndSaysWhatItAssumes(t *testing.T) {
 	}
 	c.Build = [][]string{{"gcc", "-O2"}}
 	p := find(rules.Advisor{Options: rules.Options{Reassociate: true}}.Propose(c), "flags", "other")
-	if p == nil || len(p.Assumes) != 1 || !strings.Contains(edit.Format([]edit.Edit{p.Edit}), "fast-math") {
+	if p == nil || len(p.Assumes) != 2 || !strings.Contains(edit.Format([]edit.Edit{p.Edit}), "fast-math") {
 		t.Errorf("with Reassociate: %+v", p)
 	}
 	p = find(rules.Advisor{}.Propose(c), "flags", "other")
@@ -114,6 +114,115 @@ func TestWhatOptionsAllowIsProposedAndSaysWhatItAssumes(t *testing.T) {
 	}
 	if p := find(rules.Advisor{Options: rules.Options{Distinct: true}}.Propose(c), "interchange", "walk"); p == nil || len(p.Assumes) != 1 {
 		t.Errorf("with Distinct: %+v", p)
+	}
+}
+
+// What a tolerance allows is said of those proposals alone that make use of it.
+func TestOnlyWhatReordersSaysThatItDoes(t *testing.T) {
+	const text = `void each(int n, const double *restrict a, double *restrict b)
+{
+    for (int i = 0; i < n; i++)
+        b[i] = pow(a[i], 2) + a[i];
+}
+void cubes(int n, const double *restrict a, double *restrict b)
+{
+    for (int i = 0; i < n; i++)
+        b[i] = pow(a[i], 3);
+}
+double sum(int n, const double *a)
+{
+    double s = 0;
+    for (int i = 0; i < n; i++)
+        s += a[i];
+    return s;
+}
+void by(int n, const double *restrict a, double *restrict b, double d)
+{
+    for (int i = 0; i < n; i++)
+        b[i] = a[i] / d;
+}
+`
+	c := rules.Case{Sources: editable(text + walk), Evidence: hot("each", "cubes", "sum", "by", "walk", "other"), Build: [][]string{{"gcc", "-O2", "-fopenmp"}}}
+	order, last := []string{"sums may be added in another order"}, []string{"results may be rounded otherwise in their last bits"}
+	ps := rules.Advisor{Options: rules.Options{Reassociate: true}}.Propose(c)
+	for _, want := range []struct {
+		transformation, function string
+		assumes                  []string
+	}{
+		{"strength-reduction", "each", nil}, {"vectorisation", "each", nil}, {"threads", "each", nil}, {"unrolling", "each", nil},
+		{"strength-reduction", "cubes", last}, {"strength-reduction", "by", last},
+		{"vectorisation", "sum", order}, {"threads", "sum", order},
+		{"interchange", "walk", nil}, {"flags", "walk", append(order, last...)},
+	} {
+		p := find(ps, want.transformation, want.function)
+		if p == nil || !slices.Equal(p.Assumes, want.assumes) {
+			t.Errorf("%s of %s: %+v, want %q", want.transformation, want.function, p, want.assumes)
+		}
+	}
+}
+
+// C++ writes std::pow for pow; which one is computed, of float or of double, is
+// said by the types of the arguments.
+func TestFunctionsOfTheStandardLibraryOfCPlusPlusAreKnown(t *testing.T) {
+	const text = `#include <cmath>
+#include <cstddef>
+void kernel(std::size_t n, double s, float w, const double *__restrict__ a, const float *__restrict__ g, double *__restrict__ b, float *__restrict__ c)
+{
+    for (std::size_t i = 0; i < n; i++) {
+        b[i] = std::pow(a[i], 2) * std::exp(s);
+        c[i] = std::pow(g[i], 2.0f) * std::sqrt(w);
+    }
+}
+void cubes(int n, const double *__restrict__ a, const float *__restrict__ g, double *__restrict__ b)
+{
+    for (int i = 0; i < n; i++)
+        b[i] = std::pow(a[i], 1.5) + std::pow(g[i], 2) + std::exp(a[i]) * std::exp(b[i]);
+}
+void unknown(int n, const float *__restrict__ g, float *__restrict__ c)
+{
+    for (int i = 0; i < n; i++)
+        c[i] = pow(g[i], 2.0f) + std::frob(g[i]);
+}
+`
+	source := []edit.Source{{Path: "k.cpp", Text: text, Editable: edit.All(text)}}
+	c := rules.Case{Sources: source, Evidence: hot("kernel", "cubes", "unknown")}
+	said := func(opt rules.Options, transformation, function string) string {
+		if p := find(rules.Advisor{Options: opt}.Propose(c), transformation, function); p != nil {
+			return edit.Format([]edit.Edit{p.Edit})
+		}
+		return ""
+	}
+	exact, near := rules.Options{}, rules.Options{Reassociate: true}
+	for _, want := range []struct {
+		opt                      rules.Options
+		transformation, function string
+		texts                    []string
+	}{
+		{exact, "strength-reduction", "kernel", []string{"b[i] = ((a[i]) * (a[i])) * std::exp(s);", "c[i] = ((g[i]) * (g[i])) * std::sqrt(w);"}},
+		{exact, "hoisting", "kernel", []string{"const double same0 = std::exp(s);", "const float same1 = std::sqrt(w);"}},
+		{exact, "strength-reduction", "cubes", []string{"((double)(g[i]) * (double)(g[i]))"}},
+		{near, "strength-reduction", "cubes", []string{"((a[i]) * std::sqrt((a[i]))) + ((double)(g[i]) * (double)(g[i]))"}},
+	} {
+		got := said(want.opt, want.transformation, want.function)
+		for _, s := range want.texts {
+			if !strings.Contains(got, s) {
+				t.Errorf("%s of %s has no %q:\n%s", want.transformation, want.function, s, got)
+			}
+		}
+	}
+	var refused []string
+	advice := rules.Advisor{}.Advise(c)
+	for _, r := range advice.Refusals {
+		refused = append(refused, r.String())
+	}
+	all := strings.Join(refused, "\n")
+	for _, s := range []string{"it depends on headers whether pow(g[i], 2.0f) is computed in float", "it calls std::frob, which may have effects"} {
+		if !strings.Contains(all, s) {
+			t.Errorf("no refusal says %q:\n%s", s, all)
+		}
+	}
+	if got := said(exact, "strength-reduction", "unknown"); got != "" {
+		t.Errorf("of functions that are not known: %s", got)
 	}
 }
 

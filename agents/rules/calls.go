@@ -90,7 +90,7 @@ func (v *view) lent(n *syntax.Node) bool {
 	for p != nil && p.Kind == syntax.Paren {
 		p = v.parent[p]
 	}
-	if p == nil || p.Kind != syntax.Call || p.Kids[0].Kind != syntax.Name || p.Kids[0].Var != nil {
+	if p == nil || p.Kind != syntax.Call || p.Kids[0].Kind != syntax.Name || p.Kids[0].Var != nil || p.Kids[0].Std {
 		return false
 	}
 	d := v.unit.doing(p.Kids[0].Op)
@@ -101,7 +101,7 @@ func (v *view) lent(n *syntax.Node) bool {
 // not known.
 func (c *collector) known(n *syntax.Node) bool {
 	f := n.Kids[0].Bare()
-	if f.Kind != syntax.Name || f.Var != nil {
+	if f.Kind != syntax.Name || f.Var != nil || f.Std {
 		return false
 	}
 	d := c.v.unit.doing(f.Op)

@@ -277,6 +277,7 @@ func treeReduction(f *finder) {
 				"    barrier(CLK_LOCAL_MEM_FENCE);",
 				"}",
 			}
+			f.takes(reordered, floating(sum.Type.Base))
 			f.offer(guard, 1, fmt.Sprintf("the work-items of a group add %s as a tree, in as many steps as the logarithm of their number", x.Name),
 				change{guard.Start, guard.Start, strings.Join(tree, "\n"+in) + "\n" + in}, change{l.node.Start, l.node.End, fmt.Sprintf("%s += %s[0];", sum.Name, x.Name)})
 		}

@@ -53,6 +53,15 @@ var pure = set("sqrt cbrt fabs exp exp2 exp10 log log2 log10 log1p expm1 sin cos
 	"abs labs min max clamp mix mad rsqrt native_sqrt native_rsqrt native_exp native_log native_sin native_cos native_recip native_divide half_sqrt mul24 mad24 select dot length " +
 	"convert_int convert_float convert_double convert_uint isnan isinf __fdividef rsqrtf __expf __logf popcount")
 
+// harmless reports whether a name is that of a function without effects, or of one
+// that tells work-items apart.
+func (v *view) harmless(f *syntax.Node) bool {
+	if f.Kind != syntax.Name || f.Var != nil {
+		return false
+	}
+	return pure[f.Op] || !f.Std && (ids[f.Op] || v.unit.pure(f.Op))
+}
+
 type collector struct {
 	v     *view
 	e     *effects
@@ -179,7 +188,7 @@ func (c *collector) node(n *syntax.Node) {
 		c.target(n.Kids[0], n.Op != "=")
 	case syntax.Call:
 		f := n.Kids[0].Bare()
-		if f.Kind != syntax.Name || f.Var != nil || !pure[f.Op] && !ids[f.Op] && !v.unit.pure(f.Op) {
+		if !v.harmless(f) {
 			if c.atomic(n) || c.known(n) {
 				return
 			}

@@ -166,7 +166,7 @@ func (f *finder) same(r *region, n *syntax.Node, l *loop) string {
 			x := k.Var
 			switch {
 			case x == nil:
-				if !capitals(k.Op) && !pure[k.Op] && !ids[k.Op] && !f.unit.pure(k.Op) {
+				if !capitals(k.Op) && !f.harmless(k) {
 					return set("%s is not known", k.Op)
 				}
 			case x == l.v || len(r.e.writes[x]) > 0 || r.e.declared[x]:
@@ -208,8 +208,7 @@ func (f *finder) same(r *region, n *syntax.Node, l *loop) string {
 				return set("%s has effects", f.text(k))
 			}
 		case syntax.Call:
-			name := k.Kids[0]
-			if name.Kind != syntax.Name || name.Var != nil || !pure[name.Op] && !ids[name.Op] && !f.unit.pure(name.Op) {
+			if name := k.Kids[0]; !f.harmless(name) {
 				return set("%s may have effects", f.text(name))
 			}
 		case syntax.Macro:

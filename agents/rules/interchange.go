@@ -39,6 +39,7 @@ func interchange(f *finder) {
 			continue
 		}
 		a, b := f.headChange(outer, inner), f.headChange(inner, outer)
+		f.takes(reordered, r.reorders(outer))
 		f.offer(outer.node, min(1, (now-then)), fmt.Sprintf("%s moves inside %s, so that neighbouring iterations touch neighbouring elements", outer.v.Name, inner.v.Name), a, b)
 	}
 }

@@ -61,6 +61,7 @@ func (f *finder) permute(chain []*loop) {
 			cs = append(cs, f.headChange(chain[i], l))
 		}
 	}
+	f.takes(reordered, r.reorders(chain[0]))
 	f.offer(top.node, min(1, now-then), fmt.Sprintf("the loops are nested as %s, from the outermost to the innermost, so that neighbouring iterations touch neighbouring elements", strings.Join(names, ", ")), cs...)
 }
 

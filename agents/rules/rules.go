@@ -37,7 +37,7 @@ type Launch struct {
 type Options struct {
 	// Reassociate allows that sums are added in another order, and divisions by
 	// the same number become products: the last bits of floating-point results
-	// change.
+	// change. Proposals that do so say which of both it is.
 	Reassociate bool
 	// Distinct says that pointer parameters of a function never overlap. Proposals
 	// that need it say so.
@@ -196,6 +196,20 @@ type finder struct {
 	c      Case
 	out    *Advice
 	lines  []string
+	taking []string // what the next offer takes for granted by Options
+}
+
+// What a transformation that needs Reassociate takes for granted.
+const (
+	reordered = "sums may be added in another order"
+	rounded   = "results may be rounded otherwise in their last bits"
+)
+
+// takes notes what the next offer takes for granted, where it does.
+func (f *finder) takes(what string, does bool) {
+	if does {
+		f.taking = append(f.taking, what)
+	}
 }
 
 // change is new text for a range of bytes.
@@ -214,6 +228,8 @@ func (f *finder) refuse(n *syntax.Node, format string, args ...any) {
 // offer proposes changes at a node. part is how much of the transformation's gain
 // is to be expected here.
 func (f *finder) offer(n *syntax.Node, part float64, why string, changes ...change) {
+	taken := f.taking
+	f.taking = nil
 	first, last := f.file.Line(n.Start), f.file.Line(max(n.Start, n.End-1))
 	if p := f.parent[n]; p != nil && n.Kind == syntax.For {
 		if i := slices.Index(p.Kids, n); i > 0 && p.Kids[i-1] != nil && p.Kids[i-1].Kind == syntax.Directive {
@@ -263,9 +279,7 @@ func (f *finder) offer(n *syntax.Node, part float64, why string, changes ...chan
 	if f.opt.Distinct {
 		p.Assumes = append(p.Assumes, "pointer parameters do not overlap")
 	}
-	if f.opt.Reassociate {
-		p.Assumes = append(p.Assumes, "sums may be added in another order")
-	}
+	p.Assumes = append(p.Assumes, taken...)
 	f.out.Proposals = append(f.out.Proposals, p)
 }
 

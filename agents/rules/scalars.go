@@ -23,6 +23,17 @@ func (r *region) scalars(l *loop, ints bool) string {
 	return ""
 }
 
+// reorders reports whether the loop adds up floating-point numbers, whose order is
+// another one where its iterations are.
+func (r *region) reorders(l *loop) bool {
+	for x := range r.e.writes {
+		if x != l.v && !r.e.declared[x] && !r.v.private(x, l) && !integers[x.Type.Base] && r.reduction(x, l.body) != "" {
+			return true
+		}
+	}
+	return false
+}
+
 func sortedVars[T any](m map[*syntax.Variable]T) []*syntax.Variable {
 	var out []*syntax.Variable
 	for x := range m {

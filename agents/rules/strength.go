@@ -16,6 +16,7 @@ import (
 func strengthReduction(f *finder) {
 	var powers []change
 	var how []string
+	otherwise := false // they round otherwise
 	syntax.Walk(f.fn.Body, func(n *syntax.Node) bool {
 		switch n.Kind {
 		case syntax.Macro:
@@ -23,6 +24,7 @@ func strengthReduction(f *finder) {
 		case syntax.Call:
 			if text, what := f.power(n); text != "" {
 				powers = append(powers, change{n.Start, n.End, text})
+				otherwise = otherwise || what != "products" || !f.exact(n)
 				if !slices.Contains(how, what) {
 					how = append(how, what)
 				}
@@ -36,6 +38,7 @@ func strengthReduction(f *finder) {
 	})
 	if len(powers) > 0 {
 		all := &syntax.Node{Start: powers[0].start, End: powers[len(powers)-1].end}
+		f.takes(rounded, otherwise)
 		f.offer(all, 1.6, strings.Join(how, ", ")+" in place of calls that raise to a power", powers...)
 	}
 	for _, l := range f.loops {
@@ -71,7 +74,8 @@ func (f *finder) power(n *syntax.Node) (text, how string) {
 	}
 	k, err := strconv.ParseFloat(strings.TrimRight(e.Op, "fF"), 64)
 	x := n.Kids[1].Bare()
-	double := !f.device() && name.Op != "powf"
+	floats := f.typeOf(x) == "float" && f.typeOf(e) == "float" && f.plusplus() && name.Op == "pow"
+	double := !f.device() && name.Op != "powf" && !floats
 	t := f.typeOf(x)
 	_, index := peel(x)
 	switch {
@@ -82,6 +86,9 @@ func (f *finder) power(n *syntax.Node) (text, how string) {
 		return "", ""
 	case f.device() && !f.opt.Reassociate:
 		f.refuse(n, "%s of a device may round otherwise than a product: allow it with a tolerance", name.Op)
+		return "", ""
+	case floats && !name.Std:
+		f.refuse(n, "it depends on headers whether %s is computed in float: write std::pow", f.text(n))
 		return "", ""
 	case x.Kind != syntax.Name && index == nil && !f.simple(x):
 		f.refuse(n, "%s would be computed more than once", oneLine(f.text(x)))
@@ -98,7 +105,10 @@ func (f *finder) power(n *syntax.Node) (text, how string) {
 		text = "(double)" + text
 	}
 	root := "sqrt"
-	if !f.device() && !double {
+	switch {
+	case name.Std:
+		root = "std::sqrt"
+	case !f.device() && !double:
 		root = "sqrtf"
 	}
 	now, how := strings.Join(repeat(text, int(k)), " * "), "products"
@@ -109,6 +119,12 @@ func (f *finder) power(n *syntax.Node) (text, how string) {
 		now, how = fmt.Sprintf("%s * %s(%s)", text, root, text), "products with square roots"
 	}
 	return "(" + now + ")", how
+}
+
+// exact reports whether a power that is written as a product rounds as before.
+func (f *finder) exact(n *syntax.Node) bool {
+	k, err := strconv.ParseFloat(strings.TrimRight(n.Kids[2].Bare().Op, "fF"), 64)
+	return err == nil && k == 2 && !f.device()
 }
 
 // simple reports whether an expression is made of operations that a compiler sees
@@ -134,14 +150,15 @@ func (f *finder) exponentials(n *syntax.Node) {
 	exp := func(k *syntax.Node) bool {
 		return k.Kind == syntax.Call && len(k.Kids) == 2 && k.Kids[0].Kind == syntax.Name && k.Kids[0].Var == nil && (k.Kids[0].Op == "exp" || k.Kids[0].Op == "expf" || k.Kids[0].Op == "native_exp")
 	}
-	if n.Op != "*" || a == nil || b == nil || !exp(a) || !exp(b) || a.Kids[0].Op != b.Kids[0].Op || !f.inLoop(n) || f.macro(n) {
+	if n.Op != "*" || a == nil || b == nil || !exp(a) || !exp(b) || a.Kids[0].Op != b.Kids[0].Op || a.Kids[0].Std != b.Kids[0].Std || !f.inLoop(n) || f.macro(n) {
 		return
 	}
 	if !f.opt.Reassociate {
 		f.refuse(n, "one exponential of a sum rounds otherwise than a product of two: allow it with a tolerance")
 		return
 	}
-	f.offer(n, 1, "one exponential in place of two", change{n.Start, n.End, fmt.Sprintf("%s((%s) + (%s))", a.Kids[0].Op, f.text(a.Kids[1]), f.text(b.Kids[1]))})
+	f.takes(rounded, true)
+	f.offer(n, 1, "one exponential in place of two", change{n.Start, n.End, fmt.Sprintf("%s((%s) + (%s))", f.text(a.Kids[0]), f.text(a.Kids[1]), f.text(b.Kids[1]))})
 }
 
 func repeat(s string, n int) []string {
@@ -312,6 +329,7 @@ func (f *finder) reciprocals(l *loop) {
 		} else if f.faults(d) && !f.unconditional(d, l) {
 			return true
 		}
+		f.takes(rounded, true)
 		f.offer(l.node, 0.8, fmt.Sprintf("one division by %s in place of one in each iteration", oneLine(f.text(d))),
 			f.before(l.node, fmt.Sprintf("const %s %s = %s;", t, name, value)), change{n.Kids[0].End, n.End, " * " + name})
 		return false

@@ -99,6 +99,7 @@ func tiling(f *finder) {
 			depth = depth[:len(depth)-len(step)]
 			b.WriteString("\n" + depth + "}")
 		}
+		f.takes(reordered, r.reorders(outer))
 		f.offer(outer.node, 1, fmt.Sprintf("blocks of %d by %d over %s and %s: what one array needs in large steps stays in the cache until it is used up", tiles[outer], tiles[inner], outer.v.Name, inner.v.Name),
 			change{outer.node.Start, outer.node.End, b.String()})
 	}

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/rooflab/rooflab/agents/rules/syntax"
@@ -73,12 +75,15 @@ func (v *view) typeOf(n *syntax.Node) string {
 			return v.generic(n, f.Op)
 		}
 		for _, file := range v.unit.files {
-			if fn := file.Find(f.Op); fn != nil {
+			if fn := file.Find(f.Op); fn != nil && !f.Std {
 				if fn.Result.Indirect() {
 					return ""
 				}
 				return plain(fn.Result.Base)
 			}
+		}
+		if f.Std || v.plusplus() && doubles[f.Op] {
+			return v.overloaded(n, f)
 		}
 		if doubles[f.Op] {
 			return "double"
@@ -86,6 +91,50 @@ func (v *view) typeOf(n *syntax.Node) string {
 		if strings.HasSuffix(f.Op, "f") && doubles[strings.TrimSuffix(f.Op, "f")] {
 			return "float"
 		}
+	}
+	return ""
+}
+
+// plusplus reports whether the function is C++.
+func (v *view) plusplus() bool {
+	for _, p := range v.unit.paths {
+		// A header is of the language of the sources around it.
+		if p == v.path || strings.HasSuffix(v.path, ".h") {
+			switch path.Ext(p) {
+			case ".cpp", ".cc", ".cxx", ".c++", ".C", ".hpp", ".hh", ".hxx", ".cu", ".cuh":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// overloaded is the type of a call in C++, whose functions of mathematics are of
+// the type of their arguments: float for floats, and double where one is a double
+// or an integer (C++17 29.9.1). Without std:: it depends on headers whether those
+// of float are seen.
+func (v *view) overloaded(n, f *syntax.Node) string {
+	var args []string
+	for _, a := range n.Kids[1:] {
+		args = append(args, promote(v.typeOf(a)))
+	}
+	if len(args) == 0 || slices.ContainsFunc(args, func(t string) bool { return !slices.Contains(ranks, t) }) {
+		return ""
+	}
+	others := func(t string) bool { return slices.ContainsFunc(args, func(a string) bool { return a != t }) }
+	switch {
+	case f.Op == "abs" && len(args) == 1 && f.Std:
+		return args[0]
+	case (f.Op == "min" || f.Op == "max") && f.Std && !others(args[0]):
+		return args[0]
+	case strings.HasSuffix(f.Op, "f") && doubles[strings.TrimSuffix(f.Op, "f")]:
+		return "float"
+	case !doubles[f.Op]:
+		return ""
+	case others("float"):
+		return "double"
+	case f.Std:
+		return "float"
 	}
 	return ""
 }

@@ -83,6 +83,7 @@ func vectorisation(f *finder) {
 			continue
 		}
 		if f.flag("-fopenmp", "-fopenmp-simd", "-qopenmp") {
+			f.takes(reordered, r.reorders(l))
 			f.offer(l.node, 1, fmt.Sprintf("the iterations over %s do not depend on each other", l.v.Name),
 				f.before(l.node, "#pragma omp simd"+f.clauses(l, reductions, private)))
 		} else if len(reductions) == 0 && len(private) == 0 {
@@ -144,6 +145,7 @@ func threads(f *finder) {
 				schedule = " schedule(dynamic, 16)"
 			}
 		}
+		f.takes(reordered, r.reorders(l))
 		f.offer(l.node, part, fmt.Sprintf("the iterations over %s do not depend on each other", l.v.Name),
 			f.before(l.node, "#pragma omp parallel for"+schedule+f.clauses(l, reductions, private)))
 	}
@@ -309,5 +311,7 @@ func flags(f *finder) {
 	if f.opt.Reassociate {
 		why = "the compiler vectorises with all it has, for processors with AVX2, and adds in any order"
 	}
+	f.takes(reordered, f.opt.Reassociate)
+	f.takes(rounded, f.opt.Reassociate)
 	f.offer(head, 1, why, f.before(head, attribute+"))"))
 }

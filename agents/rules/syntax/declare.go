@@ -53,13 +53,23 @@ func (p *parser) typeName(w string) bool {
 	return false
 }
 
+// std reports whether a name of C++'s standard library, std::NAME, begins at a
+// token.
+func (p *parser) std(i int) bool {
+	name := p.peek(i + 2)
+	return p.peek(i).text == "std" && p.peek(i+1).text == "::" && name.kind == tokenize.Word && !keywords[name.text] && p.peek(i+3).text != "::"
+}
+
+// stdType reports whether one of its types that C has as well does: std::size_t.
+func (p *parser) stdType(i int) bool { return p.std(i) && typeWords[p.peek(i+2).text] }
+
 // declares reports whether a declaration begins at the current token.
 func (p *parser) declares() bool {
 	t := p.peek(0)
 	if t.kind != tokenize.Word {
 		return false
 	}
-	if p.qualifier(0) || p.typeName(t.text) || t.text == "struct" || t.text == "union" || t.text == "enum" {
+	if p.qualifier(0) || p.typeName(t.text) || p.stdType(0) || t.text == "struct" || t.text == "union" || t.text == "enum" {
 		return true
 	}
 	if keywords[t.text] || p.lookup(t.text) != nil {
@@ -115,6 +125,9 @@ func (p *parser) specifiers() *Type {
 			qualify(t, w)
 		case scalarWords[w]:
 			add(w)
+		case len(base) == 0 && p.stdType(0):
+			p.at += 2
+			add(p.peek(0).text)
 		case w == "struct" || w == "union" || w == "enum":
 			p.at++
 			if !p.word() || len(base) > 0 {

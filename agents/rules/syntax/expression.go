@@ -89,6 +89,9 @@ func (p *parser) cast() bool {
 		return false
 	}
 	w := p.peek(1).text
+	if p.std(1) {
+		return typeWords[p.peek(3).text] || scalarWords[p.peek(3).text]
+	}
 	if p.qualifier(1) || p.typeName(w) || w == "struct" || w == "union" || w == "enum" {
 		return true
 	}
@@ -237,6 +240,11 @@ func (p *parser) primary() *Node {
 		n.Kind, n.Op, n.End, n.Kids = Paren, "", p.end(), []*Node{x}
 		return n
 	case t.kind == tokenize.Word && !keywords[t.text]:
+		if p.std(0) {
+			p.at += 3
+			n.Kind, n.Std, n.Op, n.End = Name, true, p.peek(-1).text, p.end()
+			return n
+		}
 		p.at++
 		if m := p.macros[t.text]; m != nil && p.lookup(t.text) == nil && !p.open[t.text] {
 			return p.expand(n, m)

@@ -47,6 +47,7 @@ type Node struct {
 	Kids       []*Node
 	Var        *Variable
 	Type       *Type
+	Std        bool // a Name that is written std::NAME: Op is NAME, Var is nil
 }
 
 // Kid is a kid by its place, nil where there is none.
