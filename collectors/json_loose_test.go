@@ -11,8 +11,8 @@ import (
 )
 
 func TestLooseJSON(t *testing.T) {
-	const text = `{"a": NaN, "b": [Infinity, -Infinity, -1], "NaN \" -Infinity": "Infinity", "c": -2.5e-3, "d":NaN}`
-	const want = `map[NaN " -Infinity:Infinity a:~ b:[~~~~~~ -~~~~~~ -1] c:-2.5e-3 d:~]`
+	const text = `{"a": NaN, "b": [Infinity, -Infinity, -1], "NaN \" -Infinity": "Infinity", "c": -2.5e-3, "d":NaN, "e": [nan, inf, -nan, -inf, null, "nan", "n"], "n":null}`
+	const want = "map[NaN \" -Infinity:Infinity a:~ b:[~~~~~~ -~~~~~~ -1] c:-2.5e-3 d:~ e:[\x7f ` -\x7f -` <nil> nan n] n:<nil>]"
 	in, err := collectors.Open("x", iotest.OneByteReader(strings.NewReader(text)))
 	if err != nil {
 		t.Fatal(err)
@@ -29,11 +29,17 @@ func TestLooseJSON(t *testing.T) {
 		if s, ok := collectors.NotFinite(v["a"]); s != "NaN" || !ok {
 			t.Errorf("NaN is %q, %v", s, ok)
 		}
+		if s, ok := collectors.NotFinite(v["e"].([]any)[3]); s != "-inf" || !ok {
+			t.Errorf("-inf is %q, %v", s, ok)
+		}
 		if _, ok := collectors.NotFinite(json.Number("1")); ok {
 			t.Error("1 is not finite")
 		}
 	}
-	for _, text := range []string{"[NaM]", "[-]", "[Inf]", "[--1]", "[-NaN]", "[N", "-"} {
+	if loose := string(collectors.LooseJSON([]byte(text))); len(loose) != len(text) || strings.Contains(loose, "-inf") || !strings.Contains(loose, `"nan"`) {
+		t.Errorf("%s became %s", text, loose)
+	}
+	for _, text := range []string{"[NaM]", "[-]", "[Inf]", "[nam]", "[-null]", "[infinity]", "[n", "[--1]", "[-NaN]", "[N", "-"} {
 		var v any
 		if err := collectors.NewLooseJSON(open(t, text)).Decode(&v); err == nil {
 			t.Errorf("%s is read as %v", text, v)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -314,5 +315,18 @@ func TestFilesOfVersion1(t *testing.T) {
 	c := r.Counters[0]
 	if len(r.Counters) != 1 || c.Value.V != 1813e-6 || c.Unit != "s" || c.RawUnit != "usec" || r.Runs[0].ToolVersion != "1.5.dev" || len(r.Warnings) != 0 {
 		t.Errorf("%+v\n%+v\n%v", r.Counters, r.Runs, r.Warnings)
+	}
+}
+
+// Caliper writes doubles as C's printf does.
+func TestResultsOfDivisionsByZero(t *testing.T) {
+	r := parsertest.MustParse(t, "caliper-json-split", "x", `{"data": [[0, inf, -nan], [0, nan, 2.5]], "columns": ["path", "ratio", "time"], "column_metadata": [{"is_value": false}, {"is_value": true}, {"is_value": true}], "nodes": [{"label": "main", "column": "path"}]}`)
+	var got []string
+	for _, c := range r.Counters {
+		got = append(got, fmt.Sprint(c.Metric, " ", c.RawValue, " ", c.Status, " ", c.Value))
+	}
+	slices.Sort(got)
+	if want := "[ratio inf na {0 false} ratio nan na {0 false} time -nan na {0 false} time 2.5 ok {2.5 true}]"; fmt.Sprint(got) != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

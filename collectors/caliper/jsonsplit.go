@@ -50,7 +50,7 @@ const (
 )
 
 func parseJSON(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
-	s := &jsonSplit{profile: newProfile(in, out, "caliper-json-split"), j: collectors.NewJSON(in), seen: map[string]bool{}}
+	s := &jsonSplit{profile: newProfile(in, out, "caliper-json-split"), j: collectors.NewLooseJSON(in), seen: map[string]bool{}}
 	if err := s.j.Delim('{', "the file"); err != nil {
 		return err
 	}
@@ -249,6 +249,9 @@ func (s *jsonSplit) row(row []any, offset int64) error {
 				o.attrs = append(o.attrs, [2]string{name, s.nodes[id].label()})
 			}
 			continue
+		}
+		if word, not := collectors.NotFinite(cell); not { // Caliper writes doubles as C does
+			cell = json.Number(word)
 		}
 		switch v := cell.(type) {
 		case json.Number:

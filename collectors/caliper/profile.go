@@ -158,9 +158,9 @@ func (p *profile) add(o *observation) error {
 				// Seconds since 1970 with microseconds, which is what a
 				// float64 holds of them.
 				l.StartNs = datasets.Some(int64(math.Round(v.num.V*1e6)) * 1000)
-			case v.metric == "time.offset.ns" && v.num.V < 9e9:
+			case v.metric == "time.offset.ns" && math.Abs(v.num.V) < 9e9:
 				l.StartNs = datasets.Some(int64(math.Round(v.num.V * 1e9)))
-			case v.metric == "timeseries.duration" && v.num.V < 9e9:
+			case v.metric == "timeseries.duration" && v.num.V >= 0 && v.num.V < 9e9:
 				l.DurNs = datasets.Some(int64(math.Round(v.num.V * 1e9)))
 			}
 		}

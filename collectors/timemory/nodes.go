@@ -265,6 +265,9 @@ func (p *parser) values(region, launch int64, how, statistic string, raw json.Ra
 }
 
 func (p *parser) counter(region, launch int64, metric, text, unit string) error {
+	if word, not := collectors.NotFinite(text); not {
+		text = word
+	}
 	if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
 		if v, err = collectors.ParseUnit(unit).Scale(text, collectors.Dot); err == nil {
 			return p.put(region, launch, metric, text, unit, datasets.Some(v), datasets.StatusOK)

@@ -108,6 +108,7 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 	if err != nil {
 		return err
 	}
+	data = collectors.LooseJSON(data) // its library for JSON writes NaN, where a statistic has no value
 	p := &parser{ctx: ctx, in: in, out: out, regions: map[regionKey]int64{}, launches: map[launchKey]int64{},
 		run: datasets.Run{ID: runID, Tool: "timemory", Format: "timemory", Status: datasets.RunOK}}
 	var all map[string]json.RawMessage

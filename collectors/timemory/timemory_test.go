@@ -168,3 +168,16 @@ func TestUnitsOfSeveralValues(t *testing.T) {
 		t.Errorf("missing: %v", want)
 	}
 }
+
+// timemory's library for JSON writes NaN and Infinity.
+func TestStatisticsWithoutAValue(t *testing.T) {
+	r := parsertest.MustParse(t, "timemory", "n.json", `{"timemory": {"WALL": {"properties": {"id": "wall"}, "type": "wall", "unit_repr": "sec", "ranks": [{"rank": 0, "graph": [
+{"hash": 1, "prefix": ">>> main", "depth": 0, "entry": {"laps": 1, "repr_data": Infinity}, "stats": {"count": 1, "mean": 1.5, "stddev": NaN}}]}]}}}`)
+	got := map[string]string{}
+	for _, c := range r.Counters {
+		got[c.Metric] = fmt.Sprint(c.RawValue, " ", c.Status, " ", c.Value.Valid)
+	}
+	if got["wall inclusive"] != "Infinity na false" || got["wall inclusive stddev"] != "NaN na false" || got["wall inclusive mean"] != "1.5 ok true" {
+		t.Errorf("%v", got)
+	}
+}
