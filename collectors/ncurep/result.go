@@ -300,6 +300,9 @@ func (p *parser) describe(r *result, m *metric) {
 	n := datasets.Some(int64(math.Round(v.f)))
 	switch m.name {
 	case "gpu__time_duration.sum":
+		if n.V < 0 {
+			return
+		}
 		r.rec.DurNs = n
 		p.run.TimeMetric = m.name
 	case "launch__registers_per_thread":

@@ -76,9 +76,7 @@ func parseGPUFLOPBench(ctx context.Context, in *collectors.Input, out *collector
 		if err != nil {
 			return err
 		}
-		if ns.Valid {
-			launch.DurNs = datasets.Some(int64(ns.V + 0.5))
-		}
+		launch.DurNs = duration(ns, 1)
 		if err := out.Put(&launch); err != nil {
 			return err
 		}

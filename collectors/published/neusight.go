@@ -86,9 +86,7 @@ func parseNeuSight(ctx context.Context, in *collectors.Input, out *collectors.Ou
 		if err != nil {
 			return err
 		}
-		if ms.Valid {
-			launch.DurNs = datasets.Some(int64(ms.V*1e6 + 0.5))
-		}
+		launch.DurNs = duration(ms, 1e6)
 		if err := out.Put(&launch); err != nil {
 			return err
 		}

@@ -154,6 +154,15 @@ func (t *table) number(column string) (datasets.Null[float64], error) {
 	return datasets.Some(v), nil
 }
 
+// duration is what a launch lasted, in ns, of a time in units of scale ns. A
+// time that no launch can have is kept as a counter alone.
+func duration(time datasets.Null[float64], scale float64) datasets.Null[int64] {
+	if ns := math.Round(time.V * scale); time.Valid && ns >= 0 && ns < math.MaxInt64/2 {
+		return datasets.Some(int64(ns))
+	}
+	return datasets.Null[int64]{}
+}
+
 // integer is number for whole numbers.
 func (t *table) integer(column string) (datasets.Null[int64], error) {
 	v, err := t.number(column)

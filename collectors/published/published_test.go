@@ -189,9 +189,9 @@ func TestFaultsHaveAPlace(t *testing.T) {
 }
 
 func TestAMissingValueIsNotZero(t *testing.T) {
-	r := parsertest.MustParse(t, "gpuflopbench", "f.csv", flopHeader+flopRow+strings.Replace(flopRow, "1500.0", "", 1))
-	if l := r.Launches; !l[0].DurNs.Valid || l[0].DurNs.V != 1500 || l[1].DurNs.Valid {
-		t.Errorf("durations %+v, %+v", l[0].DurNs, l[1].DurNs)
+	r := parsertest.MustParse(t, "gpuflopbench", "f.csv", flopHeader+flopRow+strings.Replace(flopRow, "1500.0", "", 1)+strings.Replace(flopRow, "1500.0", "-5", 1)+strings.Replace(flopRow, "1500.0", "1e30", 1))
+	if l := r.Launches; !l[0].DurNs.Valid || l[0].DurNs.V != 1500 || l[1].DurNs.Valid || l[2].DurNs.Valid || l[3].DurNs.Valid {
+		t.Errorf("durations of %+v", l)
 	}
 	if len(r.Regions) != 2 || r.Regions[1].Short != "add" || r.Path(r.Regions[1].ID) != "adder-cuda/add" {
 		t.Errorf("regions %+v", r.Regions)

@@ -43,9 +43,7 @@ func parseRobustKBench(ctx context.Context, in *collectors.Input, out *collector
 			return err
 		}
 		l := datasets.Launch{ID: id, Run: 1, Region: id, Sequence: datasets.Some(id - 1), ToolID: t.text("Batch ID") + "/" + t.text("Sample ID")}
-		if ms.Valid {
-			l.DurNs = datasets.Some(int64(ms.V*1e6 + 0.5))
-		}
+		l.DurNs = duration(ms, 1e6)
 		name := t.text("Kernel Name")
 		if err := put(out, &datasets.Region{ID: id, Run: 1, Kind: datasets.KindKernel, Raw: name, Short: collectors.ShortName(name)}, &l,
 			&datasets.Attribute{Run: 1, Region: id, Name: "program", Value: t.text("task_name")},

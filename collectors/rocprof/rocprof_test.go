@@ -201,6 +201,7 @@ func TestBrokenTablesAreNamed(t *testing.T) {
 	for name, c := range map[string]struct{ content, want string }{
 		"no table":       {"a,b\n", "x.csv:1:1: there is no table of rocprof"},
 		"short":          {trace + "\"HIP\",\"f\",1\n", "x.csv:2:11: the row has not one cell per column: expected 7 cells, found 3"},
+		"too long":       {trace + "\"HIP\",\"f\",1,2,3,-10,9223372036854775807\n", "x.csv:2:21: the event lasts longer than 292 years"},
 		"ends early":     {trace + "\"HIP\",\"f\",1,2,3,100,90\n", `x.csv:2:21: the event ends before it starts: expected at least 100, found "90"`},
 		"no number":      {trace + "\"HIP\",\"f\",1,x,3,100,190\n", `x.csv:2:13: the cell is no whole number: expected a whole number, found "x"`},
 		"nameless":       {trace + "\"HIP\",\"\",1,2,3,100,190\n", "x.csv:2:7: a row without a name"},

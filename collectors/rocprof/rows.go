@@ -243,6 +243,9 @@ func (p *parser) times(e *event, row []delimited.Cell) error {
 		}
 		return err
 	}
+	if end.V-start.V < 0 { // more than 64 bits hold
+		return p.r.Fault(row[t], "the event lasts longer than 292 years", "a time near "+row[s].Text)
+	}
 	p.time(e, start.V, end.V)
 	return nil
 }

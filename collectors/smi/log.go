@@ -142,7 +142,7 @@ func (l *log) put(gpu int64, s sensor, t int64, v datasets.Null[float64]) error 
 func number(text string, u collectors.Unit) (v datasets.Null[float64], err error) {
 	t := strings.TrimSpace(text)
 	switch low := strings.ToLower(t); {
-	case low == "", low == "-", low == "nan", low == "none", low == "null", strings.HasPrefix(low, "n/a"), strings.HasPrefix(low, "[n/a"), strings.HasPrefix(low, "[not supported"),
+	case low == "", low == "-", low == "nan", low == "inf", low == "-inf", low == "none", low == "null", strings.HasPrefix(low, "n/a"), strings.HasPrefix(low, "[n/a"), strings.HasPrefix(low, "[not supported"),
 		strings.HasPrefix(low, "[unknown"), strings.HasPrefix(low, "[gpu requires"), strings.HasPrefix(low, "[gpu is lost"), strings.HasPrefix(low, "[insufficient"), low == "not supported", low == "unknown error", low == "err!":
 		return v, nil
 	}

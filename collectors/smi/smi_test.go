@@ -383,3 +383,16 @@ func FuzzPeaks(f *testing.F) {
 func FuzzJSON(f *testing.F) {
 	parsertest.Fuzz(f, "gpu-roofline-json", burst, `{"sample_index":0,"timestamp":"2026-03-18T17:20:26.5Z"}`)
 }
+
+// Logs of programs have what their language prints of no value.
+func TestTimesWithoutAValue(t *testing.T) {
+	r := parsertest.MustParse(t, "kernel-timing-csv", "x.csv", "kernel,mean_ms,median_ms\nk,inf,nan\nl,1.5,-inf\n")
+	for i, want := range []string{"na", "na", "ok", "na"} {
+		if c := r.Counters[i]; c.Status != want || c.Value.Valid != (want == "ok") {
+			t.Errorf("%+v, want %s", c, want)
+		}
+	}
+	if r.Launches[0].DurNs.Valid || r.Launches[1].DurNs.V != 1_500_000 {
+		t.Errorf("%+v", r.Launches)
+	}
+}
