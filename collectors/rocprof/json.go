@@ -62,8 +62,8 @@ type jsonEvent struct {
 	VGPR    *int64     `json:"arch_vgpr_count"`
 	SGPR    *int64     `json:"sgpr_count"`
 	Records []struct {
-		Counter handle      `json:"counter_id"`
-		Value   json.Number `json:"value"`
+		Counter handle `json:"counter_id"`
+		Value   any    `json:"value"`
 	} `json:"records"`
 }
 
@@ -116,7 +116,7 @@ func (r *jsonReader) pass(ctx context.Context, name, path string) error {
 		return err
 	}
 	r.r = delimited.New(r.in)
-	r.j = collectors.NewJSON(r.in)
+	r.j = collectors.NewLooseJSON(r.in) // a counter that was derived by a division by zero is NaN
 	r.count, r.rows, r.tools = 0, 0, 0
 	err = r.object(ctx, func(key string) error {
 		if key != "rocprofiler-sdk-tool" {
@@ -374,19 +374,19 @@ func (r *jsonReader) event(domain string, e *jsonEvent) error {
 	}
 	for _, c := range outer.Records {
 		name := first(r.counters[c.Counter.Handle.String()], "counter "+c.Counter.Handle.String())
-		n, err := c.Value.Float64()
-		if err != nil {
-			s := r.j.Syntax("the value of a counter in the record that ends here is no number")
-			s.Found = collectors.Quote(c.Value.String())
-			return s
-		}
 		u, raw := unitOf(name)
-		if u.Exp2 != 0 {
-			if n, err = u.Scale(c.Value.String(), collectors.Dot); err != nil {
-				return r.j.Syntax("the value of " + name + " in the record that ends here is no number")
+		counter := value{metric: name, raw: collectors.JSONText(c.Value), rawUnit: raw, unit: u.Base}
+		if _, not := collectors.NotFinite(c.Value); !not {
+			_, is := c.Value.(json.Number)
+			n, err := u.Scale(counter.raw, collectors.Dot)
+			if !is || err != nil {
+				s := r.j.Syntax("the value of " + name + " in the record that ends here is no number")
+				s.Found = collectors.Quote(counter.raw)
+				return s
 			}
+			counter.num = datasets.Some(n)
 		}
-		v.values = append(v.values, value{metric: name, raw: c.Value.String(), rawUnit: raw, unit: u.Base, num: datasets.Some(n)})
+		v.values = append(v.values, counter)
 	}
 	if !r.emit {
 		v.name = "" // the names are known when all of the file was seen

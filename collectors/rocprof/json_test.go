@@ -51,6 +51,12 @@ func TestJSONOfVersionThree(t *testing.T) {
 	if n != 2 || m.GPU != "AMD Instinct MI250X" || m.Arch != "gfx90a" || m.CPU != "AMD EPYC 7A53" || m.Units != some(110) || m.Host != "node1" || r.Runs[0].Command != "./a -n 3" || r.Runs[0].Format != "rocprofv3-json" {
 		t.Errorf("%d durations, %+v, %+v", n, m, r.Runs[0])
 	}
+	r = parsertest.MustParse(t, "rocprofv3-json", "x.json", strings.Replace(sdk, "64.0", "NaN", 1))
+	for _, c := range r.Counters {
+		if c.Metric == "SQ_WAVES" && (c.Status != datasets.StatusNA || c.Value.Valid || c.RawValue != "NaN") {
+			t.Errorf("%+v", c)
+		}
+	}
 	for content, want := range map[string]string{
 		strings.Replace(sdk, "1500", "500", 1):    "x.json:10:", // the second dispatch
 		strings.Replace(sdk, `64.0`, `"much"`, 1): "x.json:7:",
