@@ -74,6 +74,26 @@ func init() {
 	})
 }
 
+func init() {
+	collectors.Register(collectors.Format{
+		Name:    "perfetto-trace",
+		About:   "Perfetto's own traces, also of rocprofv3 (.pftrace): recognised, to be converted first",
+		Version: 1,
+		// Messages of protobuf have no magic number: each packet is field 1.
+		Detect: func(h collectors.Head) collectors.Confidence {
+			named := strings.HasSuffix(h.Name, ".pftrace") || strings.HasSuffix(h.Name, ".perfetto-trace")
+			if named && len(h.Bytes) > 0 && h.Bytes[0] == '\n' && bytes.IndexByte(h.Bytes, 0) >= 0 {
+				return collectors.Certain
+			}
+			return collectors.No
+		},
+		Parse: func(_ context.Context, in *collectors.Input, _ *collectors.Output) error {
+			return &collectors.UnsupportedError{File: in.Name, What: "a trace in Perfetto's own format",
+				Hint: "convert it with Perfetto's traceconv (traceconv json FILE trace.json) and import trace.json; rocprofv3 writes what rooflab reads with --output-format csv json"}
+		},
+	})
+}
+
 func detect(h collectors.Head) collectors.Confidence {
 	b := bytes.TrimLeft(h.Bytes, " \t\r\n")
 	if len(b) == 0 || b[0] != '{' && b[0] != '[' {

@@ -392,3 +392,16 @@ func FuzzChromeTrace(f *testing.F) {
 		`{"traceEvents":[`+ev(`"ph":"b","id":1,"name":"a","ts":0`)+","+ev(`"ph":"e","id":1,"name":"a","ts":0`)+`],"deviceProperties":[{"id":0,"name":"A100"}],"distributedInfo":{"rank":1}}`,
 		`[{"ph":"C","ts":1,"name":"m","args":{"a":1,"b":2}},{"ph":"M","name":"process_name","pid":1,"args":{"name":"x"}},{"ph":"s","id":{"local":1},"ts":9}]`)
 }
+
+func TestTracesOfPerfettoAreNamed(t *testing.T) {
+	const packets = "\n\x0c\x18\x01\x20\x02\x08\x00abcdef\n\x02\x08\x00"
+	for name, want := range map[string]string{"12_results.pftrace": "perfetto-trace", "boot.perfetto-trace": "perfetto-trace", "notes.bin": ""} {
+		f, _, err := collectors.Detect(collectors.Head{Name: name, Bytes: []byte(packets), Whole: true})
+		if f.Name != want {
+			t.Errorf("%s is %q, %v, want %q", name, f.Name, err, want)
+		}
+	}
+	if _, err := parsertest.Parse("perfetto-trace", "a.pftrace", packets); err == nil || !strings.Contains(err.Error(), "traceconv json") {
+		t.Errorf("%v does not say how to convert it", err)
+	}
+}
