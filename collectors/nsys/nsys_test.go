@@ -338,6 +338,17 @@ func TestDamagedDatabasesAreNamed(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
+	for _, journal := range []string{"-wal", "-journal"} {
+		path := database(t, meta)
+		if err := os.WriteFile(path+journal, []byte("rows"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := parsertest.ParseFile(t, path)
+		var syntax *collectors.SyntaxError
+		if !errors.As(err, &syntax) || !strings.Contains(err.Error(), journal) {
+			t.Errorf("with a journal: %v, want one that names it", err)
+		}
+	}
 	whole, err := os.ReadFile(database(t, meta))
 	if err != nil {
 		t.Fatal(err)

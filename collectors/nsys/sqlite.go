@@ -32,6 +32,12 @@ func openDatabase(ctx context.Context, file, path string) (*database, error) {
 	if err := whole(file, path); err != nil {
 		return nil, err
 	}
+	for _, journal := range [...]string{"-wal", "-journal"} {
+		if st, err := os.Stat(path + journal); err == nil && st.Size() > 0 {
+			return nil, &collectors.SyntaxError{File: file, Msg: "the database is being written, or its writer was killed: rows that " + filepath.Base(path) + journal + " beside it holds would be missing",
+				Hint: "wait until the export has ended, or make it again; sqlite3 " + filepath.Base(path) + " .schema takes the rows in where both files are whole"}
+		}
+	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
