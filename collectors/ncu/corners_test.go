@@ -42,8 +42,8 @@ func TestUnitsScalePerRow(t *testing.T) {
 }
 
 func TestValuesThatNcuMarks(t *testing.T) {
-	r := parsertest.MustParse(t, "ncu-csv", "marks.csv", long("k", "a__a.sum|inst|(!) n/a", "b__b.sum|inst|(!) nan", "c__c.sum|inst|n/a", "d__d.sum||-nan(ind)", "e__e.sum|inst|(!) 12", "f__f.sum|inst|0"))
-	for metric, want := range map[string]string{"a__a.sum": "na", "b__b.sum": "na", "c__c.sum": "na", "d__d.sum": "na", "e__e.sum": "ok", "f__f.sum": "ok"} {
+	r := parsertest.MustParse(t, "ncu-csv", "marks.csv", long("k", "a__a.sum|inst|(!) n/a", "b__b.sum|inst|(!) nan", "c__c.sum|inst|n/a", "d__d.sum||-nan(ind)", "e__e.sum|inst|(!) 12", "f__f.sum|inst|0", "g__g.sum|inst|failed", "h__h||text"))
+	for metric, want := range map[string]string{"a__a.sum": "na", "b__b.sum": "na", "c__c.sum": "na", "d__d.sum": "na", "e__e.sum": "ok", "f__f.sum": "ok", "g__g.sum": "na"} {
 		for _, c := range r.Counters {
 			if c.Metric == metric && (c.Status != want || c.Value.Valid != (want == "ok")) {
 				t.Errorf("%s: %+v, want the status %s", metric, c, want)

@@ -65,6 +65,10 @@ func (n *numbers) counter(l *launch, metric, instance, unit string, f field) err
 			e.Found, e.Hint = collectors.Quote(raw), "the cell is damaged: export the profile again"
 			return e
 		}
+		if unit != "" { // a text is no value of something that has a unit
+			n.p.out.Warn(f.line, f.column, "the value of %s in %s is no number: %s: it has none", metric, unit, collectors.Quote(raw))
+			c.Status = datasets.StatusNA
+		}
 		if metric == "device__attribute_display_name" {
 			n.p.machine.GPU = raw
 		}
