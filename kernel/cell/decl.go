@@ -79,6 +79,9 @@ type importSpec struct {
 // parse splits a cell's Go text into its parts.
 func parse(src *source) (*parsed, Problems) {
 	p := &parsed{src: src}
+	if ps := p.directives(); ps != nil {
+		return nil, ps
+	}
 	imports, funcs := topLevel(src.text)
 	for _, sp := range imports {
 		if ps := p.parseImport(sp); ps != nil {
@@ -103,6 +106,28 @@ func parse(src *source) (*parsed, Problems) {
 		}
 	}
 	return p, nil
+}
+
+// directives refuses what would be a comment without effect in a cell: a
+// variable would stay empty where a package gives it a file's content.
+func (p *parsed) directives() Problems {
+	const embed = "//go:embed "
+	for i, at := range p.src.lines {
+		if strings.HasPrefix(p.src.text[at:], embed) && codeAt(p.src.text, at) {
+			return Problems{{p.src.file, i + 1, 1, "go:embed does not work in cells; read the file with os.ReadFile"}}
+		}
+	}
+	return nil
+}
+
+// codeAt reports whether an offset lies outside of strings and comments.
+func codeAt(text string, at int) bool {
+	for _, t := range scan(text[:at]) {
+		if t.tok == token.STRING && len(t.lit) > 0 && t.lit[0] == '`' && (len(t.lit) == 1 || !strings.HasSuffix(t.lit, "`")) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *parsed) piece(sp span) piece {

@@ -37,6 +37,7 @@ type Plan struct {
 	versions  map[string]version
 	symbols   map[string]bool
 	snapshots map[string]*snapshot
+	opened    []string // dot imports of this cell
 }
 
 // File is one generated source file.
@@ -123,6 +124,9 @@ func (st *State) Plan(id int, file, text string) (plan *Plan, err error) {
 			break
 		}
 	}
+	if ps := pl.early(); ps != nil {
+		return nil, ps
+	}
 	pl.instrument()
 	pl.emitFinal()
 	return pl.plan, nil
@@ -143,7 +147,8 @@ func (pl *planner) resolveImports() Problems {
 		case "_":
 			pl.blank = append(pl.blank, im.path)
 		case ".":
-			pl.dots = append(pl.dots, im.path)
+			pl.open(im.path)
+			pl.plan.opened = append(pl.plan.opened, im.path)
 		case "":
 			name := pl.st.pkgs.Name(im.path)
 			if im.path == "unsafe" {

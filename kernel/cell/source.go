@@ -209,6 +209,8 @@ func parseBody(src *source, text string) (*ast.BlockStmt, func(token.Pos) int, P
 	return f.Decls[0].(*ast.FuncDecl).Body, offset, nil
 }
 
+const endOfCell = "found the end of the cell"
+
 // problemsOf turns parser errors of text that stood behind a prefix of n bytes
 // on line 1 into problems of the cell.
 func problemsOf(src *source, err error, n int) Problems {
@@ -218,20 +220,26 @@ func problemsOf(src *source, err error, n int) Problems {
 	}
 	var ps Problems
 	last := len(src.lines)
-	seen := map[int]bool{}
+	seen := map[int]int{} // line -> its problem in ps
 	for _, e := range list {
 		line, col := e.Pos.Line, e.Pos.Column
 		if line == 1 {
 			col -= n
 		}
+		msg := strings.ReplaceAll(e.Msg, "found 'EOF'", endOfCell)
 		if line > last { // the closing brace that was added
-			line, col = src.position(len(src.text))
+			line, col = src.position(len(strings.TrimRight(src.text, " \t\r\n")))
+			msg = strings.ReplaceAll(msg, "found '}'", endOfCell)
 		}
-		if seen[line] {
+		p := Problem{src.file, line, max(col, 1), "syntax error: " + msg}
+		if i, ok := seen[line]; ok { // the first one counts, if it says anything
+			if strings.Contains(ps[i].Msg, "'ILLEGAL'") {
+				ps[i] = p
+			}
 			continue
 		}
-		seen[line] = true
-		ps = append(ps, Problem{src.file, line, max(col, 1), "syntax error: " + e.Msg})
+		seen[line] = len(ps)
+		ps = append(ps, p)
 	}
 	return ps
 }

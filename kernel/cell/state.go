@@ -205,6 +205,15 @@ func (st *State) freeSymbol(name string, taken map[string]bool) string {
 // Open makes the exported names of a package usable without its name, as a dot
 // import in every cell that uses one of them would. It returns the names.
 func (st *State) Open(path string) ([]string, error) {
+	names, err := st.exported(path)
+	if err == nil {
+		st.publish()
+	}
+	return names, err
+}
+
+// exported makes the exported names of a package mean what it declares.
+func (st *State) exported(path string) ([]string, error) {
 	pkg, err := st.pkgs.Import(path)
 	if err != nil {
 		return nil, err
@@ -214,12 +223,20 @@ func (st *State) Open(path string) ([]string, error) {
 		if token.IsExported(n) {
 			names = append(names, n)
 			st.opened[n] = path
-			delete(st.decls, n)
+			st.drop(n)
 			delete(st.imports, n)
 		}
 	}
-	st.publish()
 	return names, nil
+}
+
+// drop takes a declaration back.
+func (st *State) drop(name string) {
+	if d := st.decls[name]; d != nil && d.kind == token.CONST && len(d.names) > 1 {
+		st.dropConst(d, name)
+	}
+	delete(st.decls, name)
+	delete(st.methods, name)
 }
 
 // open adds a dot import to the plan.
@@ -271,6 +288,9 @@ func (st *State) commit(p *Plan) {
 	for s := range p.symbols {
 		st.symbols[s] = true
 	}
+	for _, path := range p.opened {
+		_, _ = st.exported(path) // the cell was compiled with it
+	}
 	st.publish()
 }
 
@@ -293,11 +313,28 @@ func (st *State) dropConst(d *decl, name string) {
 	}
 }
 
-// Names returns the names that the session has declared, sorted.
+// Forget takes declarations back, methods of types included. What uses them is
+// in error when it is next reached; values that others hold live on.
+func (st *State) Forget(names ...string) error {
+	for _, n := range names {
+		if st.decls[n] == nil {
+			return fmt.Errorf("no cell has declared %q", n)
+		}
+	}
+	for _, n := range names {
+		st.drop(n)
+	}
+	st.publish()
+	return nil
+}
+
+// Names returns the names that cells have declared, sorted.
 func (st *State) Names() []string {
 	names := make([]string, 0, len(st.decls))
-	for n := range st.decls {
-		names = append(names, n)
+	for n, d := range st.decls {
+		if !d.predeclared && !strings.Contains(n, Mark) {
+			names = append(names, n)
+		}
 	}
 	sort.Strings(names)
 	return names
@@ -321,7 +358,11 @@ func (st *State) Describe() []string {
 // readable writes a spelled type with the package names that people know.
 func (st *State) readable(typ string) string {
 	for path, a := range st.aliases {
-		typ = strings.ReplaceAll(typ, a+".", st.pkgs.Name(path)+".")
+		name := st.pkgs.Name(path)
+		if path == "unsafe" { // which has no archive to tell
+			name = path
+		}
+		typ = strings.ReplaceAll(typ, a+".", name+".")
 	}
 	return typ
 }

@@ -10,6 +10,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -104,6 +105,9 @@ func Main(in io.Reader, out io.Writer) error {
 	live.Sprint, live.Sprintf, live.Sprintln = fmt.Sprint, fmt.Sprintf, fmt.Sprintln
 	display.SetSink(h)
 	os.Args = os.Args[:1]
+	// A mistake in %args is an error of the cell that parses them, not the end of
+	// the process.
+	flag.CommandLine.Init(os.Args[0], flag.PanicOnError)
 	debug.SetTraceback("all")
 	h.send(Event{Op: "ready"}, false)
 	go func() {

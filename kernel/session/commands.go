@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/rooflab/rooflab/kernel/host"
 )
@@ -50,6 +51,9 @@ func splitCommands(source string) parts {
 				break
 			}
 			p.commands = append(p.commands, c)
+			if !c.shell && (name == "%" || name == "main") && strings.Contains(c.text, " -") {
+				out.WriteString("flag.Parse()") // as GoNB's main does first
+			}
 			out.WriteString("\n")
 			continue
 		}
@@ -115,6 +119,7 @@ Well-known packages need no import. ctx is the cell's context: interrupts cancel
   %cd DIR               change the working directory (alone: show it)
   %args A B ...         set os.Args
   %who                  list what the session has declared
+  %rm NAME ...          take declarations back
   %reset                forget everything and start afresh
   %%writefile FILE      write the rest of the cell to FILE (-a appends)
   %%bash, %%script CMD  feed the rest of the cell to a shell or a command
@@ -128,7 +133,7 @@ func (x *execution) command(c command) *Error {
 		text := strings.TrimPrefix(c.text, "*")
 		return x.hostCommand(host.Command{Op: "shell", Text: text})
 	}
-	fields := strings.Fields(c.text)
+	fields := words(c.text)
 	if len(fields) == 0 {
 		return nil
 	}
@@ -148,12 +153,17 @@ func (x *execution) command(c command) *Error {
 	case "env":
 		return x.env(rest)
 	case "cd":
+		if len(args) == 1 {
+			rest = args[0] // without its quotes
+		}
 		return x.chdir(rest)
 	case "get":
 		return x.get(args)
 	case "who":
 		x.who()
 		return nil
+	case "rm":
+		return x.remove(args)
 	case "reset":
 		return x.reset()
 	case "%writefile":
@@ -250,6 +260,53 @@ func (x *execution) who() {
 		lines = []string{"nothing declared yet"}
 	}
 	x.emit(Stream{Name: "stdout", Text: strings.Join(lines, "\n") + "\n"})
+}
+
+func (x *execution) remove(names []string) *Error {
+	if len(names) == 0 {
+		return commandError("%%rm: name declarations; %%who lists them")
+	}
+	x.e.mu.Lock()
+	defer x.e.mu.Unlock()
+	if err := x.e.state.Forget(names...); err != nil {
+		return commandError("%%rm %s: %v; %%who lists what there is", strings.Join(names, " "), err)
+	}
+	return nil
+}
+
+// words splits the text of a command at blanks; quotes, single or double, keep
+// blanks within a word. A quote that is not closed is a character like others.
+func words(text string) []string {
+	var all []string
+	var b strings.Builder
+	var quote rune
+	in := false
+	for _, r := range text {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			b.WriteRune(r)
+		case r == '"' || r == '\'':
+			quote, in = r, true
+		case unicode.IsSpace(r):
+			if in {
+				all = append(all, b.String())
+				b.Reset()
+				in = false
+			}
+		default:
+			b.WriteRune(r)
+			in = true
+		}
+	}
+	if quote != 0 {
+		return strings.Fields(text)
+	}
+	if in {
+		all = append(all, b.String())
+	}
+	return all
 }
 
 func (x *execution) reset() *Error {

@@ -377,6 +377,15 @@ func (x *execution) lost() *Error {
 	why := "ended"
 	if x.p.err != nil {
 		why = "ended with " + x.p.err.Error()
+		x.p.mu.Lock()
+		fatal := x.p.fatal
+		x.p.mu.Unlock()
+		switch {
+		case fatal != "":
+			why += " (" + cleanText(fatal) + ")"
+		case x.p.err.Error() == "signal: killed":
+			why += " (as the system does where memory runs out)"
+		}
 	}
 	if interrupts > 1 {
 		why = "was killed by the second interrupt"

@@ -133,12 +133,44 @@ func TestCompileErrorsPointAtTheCell(t *testing.T) {
 		{"import \"no/such/thing\"", "In[7]:1:8: import"},
 		{"}\nx := 1", "In[8]:"},
 		{"1 + 1\n2 + 2", "In[9]:1:1: 1 + 1"},
+		{"len(\n", "In[10]:1:5: syntax error: expected operand, found the end of the cell"},
+		{"a?", "In[11]:1:2: syntax error: illegal character U+003F '?'"},
+		{"1 << 100", "In[12]:1:1: cannot use 1 << 100 (untyped int constant 1267650600228229401496703205376) as int value (overflows)"},
+		{"var (\n\tv = w + 1\n\tw = 5\n)", "In[13]:2:6: w is used before line 3"},
+		{"fmt.Println(\"é\", late)\nlate := 1", "In[14]:1:19: late is used before line 2"},
+		{"//go:embed a.txt\nvar text string", "In[15]:1:1: go:embed does not work in cells"},
 	} {
 		if tb := n.fail(c.src, "CompileError"); !strings.Contains(tb, c.want) {
 			t.Errorf("%q: traceback lacks %q:\n%s", c.src, c.want, tb)
 		}
 	}
 	n.want("a", "1")
+	n.want("later := func() int { return twin }\ntype box struct{ twin int }\nb := box{twin: 2}\ntwin := 40\nlater() + b.twin", "42")
+	n.want("c := a + 1; a := 5; c", "2")
+}
+
+func TestNamesOfDotImportsStay(t *testing.T) {
+	n := start(t)
+	n.run("Abs := 7")
+	n.want("import . \"math\"\nfunc root(x float64) float64 { return Sqrt(x) }\nroot(4)", "2")
+	n.want("root(9) + Sqrt(4) + Abs(-7)", "12") // the latest meaning counts
+	n.want("Sqrt := 5\nSqrt", "5")
+	n.want("Sqrt", "5")
+}
+
+func TestDeclarationsAreTakenBack(t *testing.T) {
+	n := start(t)
+	n.run("len := 3\ntype point struct{ x int }\nfunc (p point) twice() int { return 2 * p.x }\nconst (\n\tA = iota\n\tB\n)")
+	if tb := n.fail("%rm len nosuch", "CommandError"); !strings.Contains(tb, `"nosuch"`) {
+		t.Error(tb)
+	}
+	n.want("len", "3")
+	n.run("%rm len point A")
+	n.want(`len("abcd")`, "4")
+	n.want("B", "1")
+	n.fail("A", "CompileError")
+	n.run("type point struct{ x int }")
+	n.fail("point{1}.twice()", "CompileError")
 }
 
 func TestShellAndCommandLines(t *testing.T) {
@@ -150,6 +182,15 @@ func TestShellAndCommandLines(t *testing.T) {
 	n.fail("!false\nfmt.Println(1)", "ExitError")
 	n.want("%env GREETING=hello\nos.Getenv(\"GREETING\")", "hello")
 	n.want("%args one two\nlen(os.Args)", "3")
+	n.want("%args 'one two' three\"\"four it's\nstrings.Join(os.Args[1:], \"|\")", "'one|two'|three\"\"four|it's")
+	n.want("%args 'one two' three\nstrings.Join(os.Args[1:], \"|\")", "one two|three")
+	n.run("shots := flag.Int(\"shots\", 1, \"how many\")")
+	n.want("%% --shots=3\n*shots", "3")
+	n.fail("%main --shoots=3\n*shots", "panic")
+	n.run("!mkdir 'a folder'")
+	n.run("%%writefile \"a folder/a file\"\ntext")
+	n.want("%cd \"a folder\"\nos.ReadFile(\"a file\")", "[]byte(\"text\")")
+	n.run("%cd ..")
 	n.run("%%writefile f.txt\nline %1\n!line 2\n")
 	n.want("b, err := os.ReadFile(\"f.txt\")\nstring(b)", "line %1\n!line 2\n")
 	n.fail("%nonsense", "CommandError")

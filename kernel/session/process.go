@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ type process struct {
 	open   map[string]bool  // streams not yet at their end
 	done   chan host.Event  // ends the command in progress
 	tail   []byte           // end of standard error, for the report of a crash
+	fatal  string           // what the Go runtime said at the end
 	emit   func(Event)
 	emitMu sync.Mutex
 }
@@ -161,6 +163,9 @@ func (p *process) stream(name string, r *os.File) {
 			if name == "stderr" {
 				p.mu.Lock()
 				p.tail = append(p.tail, text...)
+				if m := fatalLine.Find(p.tail); m != nil && p.fatal == "" {
+					p.fatal = string(m)
+				}
 				if n := len(p.tail); n > 8<<10 {
 					p.tail = append([]byte{}, p.tail[n-8<<10:]...)
 				}
@@ -217,6 +222,9 @@ func (p *process) stream(name string, r *os.File) {
 		}
 	}
 }
+
+// fatalLine is how the Go runtime begins to say why it ends the process.
+var fatalLine = regexp.MustCompile(`(?m)^(?:fatal error: |panic: |SIG[A-Z]+: ).+`)
 
 // markTimeout bounds the wait for a marker: a cell may have closed descriptors
 // in ways nobody foresees.
@@ -336,6 +344,7 @@ func (p *process) do(c host.Command) (host.Event, error) {
 	done := make(chan host.Event, 1)
 	p.mu.Lock()
 	p.done = done
+	p.tail, p.fatal = nil, ""
 	p.mu.Unlock()
 	if err := p.command(c); err != nil {
 		<-p.exited

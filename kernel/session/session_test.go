@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -216,11 +217,31 @@ func TestSecondInterruptKillsTheHostAndSaysWhatWasLost(t *testing.T) {
 	n.fail("precious", "CompileError")
 }
 
+func TestASecondInterruptOfAShellCommandLosesNothing(t *testing.T) {
+	n := start(t)
+	n.run("precious := 42")
+	started := make(chan bool)
+	done := make(chan session.Reply)
+	go func() {
+		var once sync.Once
+		done <- n.Execute(session.Request{Source: "!trap '' INT; echo started; sleep 3600"}, func(session.Event) {
+			once.Do(func() { close(started) })
+		})
+	}()
+	<-started
+	n.Interrupt()
+	n.Interrupt()
+	if r := <-done; r.Error == nil || r.Error.Name != "Interrupted" {
+		t.Errorf("got %v", r.Error)
+	}
+	n.want("precious", "42")
+}
+
 func TestHostDeathIsReportedAndTheNextCellRuns(t *testing.T) {
 	n := start(t)
 	n.run("a := 1; b := 2")
 	o := n.exec(`fmt.Println("last words"); syscall.Kill(os.Getpid(), syscall.SIGSEGV); time.Sleep(time.Minute)`)
-	if o.reply.Error == nil || o.reply.Error.Name != "HostLost" || !strings.Contains(o.reply.Error.Value, "lost: a, b") {
+	if o.reply.Error == nil || o.reply.Error.Name != "HostLost" || !strings.Contains(o.reply.Error.Value, "SIGSEGV: segmentation violation") || !strings.HasSuffix(o.reply.Error.Value, "lost: a, b") {
 		t.Fatalf("got %+v", o.reply.Error)
 	}
 	if !strings.Contains(o.stdout, "last words") {

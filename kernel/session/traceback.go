@@ -50,6 +50,10 @@ func callError(text, label, source string, line int) *Error {
 	return &Error{Name: "error", Value: text, Traceback: tb}
 }
 
+// wrapped is what the compiler says of a trailing expression that it finds as
+// the argument of a call that the user did not write.
+var wrapped = regexp.MustCompile(` in argument to rl` + cell.Mark + `?live\.\w+`)
+
 var diagnostic = regexp.MustCompile(`^(.*?):(\d+):(?:(\d+):)? (.*)$`)
 
 // parseDiagnostics reads the compiler's output.
@@ -69,7 +73,7 @@ func parseDiagnostics(out, label string) cell.Problems {
 		if i := strings.Index(file, "In["); i >= 0 {
 			file = file[i:]
 		}
-		ps = append(ps, cell.Problem{File: file, Line: n, Col: c, Msg: m[4]})
+		ps = append(ps, cell.Problem{File: file, Line: n, Col: c, Msg: wrapped.ReplaceAllString(m[4], "")})
 	}
 	return ps
 }

@@ -313,6 +313,11 @@ func (t *Toolchain) Ensure(paths ...string) error {
 	if len(missing) == 0 {
 		return nil
 	}
+	for _, p := range missing {
+		if p == "" || p[0] == '.' || p[0] == '/' {
+			return fmt.Errorf("import %q: cells import packages by their module's path, such as gonum.org/v1/gonum/mat; a session has no folder that a path could begin from", p)
+		}
+	}
 	args := append([]string{"list", "-e", "-export", "-deps", "-buildmode=plugin", "-json=ImportPath,Name,Export,Error,DepsErrors,Standard"}, missing...)
 	slow := time.AfterFunc(slowStep, func() {
 		if t.Progress != nil {
@@ -321,6 +326,10 @@ func (t *Toolchain) Ensure(paths ...string) error {
 	})
 	out, err := t.goOutput(args...)
 	slow.Stop()
+	if err != nil && strings.Contains(err.Error(), "updates to go.mod needed") {
+		// A module that others mention but nothing here uses.
+		return fmt.Errorf("import %q: its module is not part of this session; add it with %%get (for example %%get %s@v1.2.3)", missing[0], missing[0])
+	}
 	if err != nil {
 		return err
 	}
