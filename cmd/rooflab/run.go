@@ -42,7 +42,10 @@ exit status 1; the outputs so far, the error included, are written all the same.
 Cells tagged "raises-exception" may fail; cells tagged "skip-execution" do not run.
 
 -p name=value sets a parameter: it is assigned after the cell tagged
-"parameters", or declared at the top when there is no such cell.`,
+"parameters", or declared at the top when there is no such cell.
+
+The notebook that is written remembers the checksums of the files that strings
+in its cells name, so that verify can tell of those that changed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if inplace {
@@ -66,6 +69,17 @@ Cells tagged "raises-exception" may fail; cells tagged "skip-execution" do not r
 			if err := notebook.Inject(nb, list); err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
+			// A run may take hours: where its results cannot go is better known now.
+			for _, path := range []string{out, html} {
+				if err := writable(path); err != nil {
+					return err
+				}
+			}
+			dir := filepath.Dir(args[0])
+			var inputs []notebook.Input
+			if out != "" {
+				inputs = notebook.Inputs(nb, dir)
+			}
 			opts := notebook.RunOptions{CellTimeout: timeout}
 			if out == "" && html == "" {
 				p := &repl.Printer{Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(),
@@ -76,6 +90,9 @@ Cells tagged "raises-exception" may fail; cells tagged "skip-execution" do not r
 			sum, err := runNotebook(cmd.Context(), cmd.ErrOrStderr(), args[0], nb, opts)
 			if err != nil {
 				return err
+			}
+			if out != "" {
+				notebook.RecordInputs(nb, dir, inputs)
 			}
 			if err := writeResults(cmd.OutOrStdout(), nb, args[0], out, html); err != nil {
 				return err
@@ -104,7 +121,9 @@ func verifyCommand() *cobra.Command {
 		Long: `Runs the notebook in a fresh session and compares each cell's outputs with the
 stored ones. Numbers in text may differ by atol + rtol * the larger magnitude;
 pictures are compared by their pixels. Cells tagged "nbval-ignore-output" are
-run but not compared. The file is not changed.`,
+run but not compared. Files that the cells name and that have changed since the
+stored run are told (rooflab run notes their checksums); they are no difference
+by themselves. The notebook is not changed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			stored, err := notebook.ReadFile(args[0])
@@ -115,6 +134,7 @@ run but not compared. The file is not changed.`,
 				return fmt.Errorf("%s holds no outputs to compare with: `rooflab run --inplace` puts them there", args[0])
 			}
 			fresh := stored.Clone()
+			changed := notebook.ChangedInputs(stored, filepath.Dir(args[0]))
 			sum, err := runNotebook(cmd.Context(), cmd.ErrOrStderr(), args[0], fresh, notebook.RunOptions{CellTimeout: timeout})
 			if err != nil {
 				return err
@@ -128,6 +148,9 @@ run but not compared. The file is not changed.`,
 					}
 				}
 				diffs = kept
+			}
+			for _, c := range changed {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", args[0], c)
 			}
 			for _, d := range diffs {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", args[0], d)
@@ -196,6 +219,24 @@ func runNotebook(ctx context.Context, w io.Writer, path string, nb *notebook.Not
 		fmt.Fprintln(w)
 	}
 	return sum, nil
+}
+
+// writable says why no file can be made at path; empty and "-" are no files.
+func writable(path string) error {
+	if path == "" || path == "-" {
+		return nil
+	}
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		if st.IsDir() {
+			return fmt.Errorf("run: %s is a folder; name a file in it", path)
+		}
+		return nil // a pipe or a device
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("run: the notebook was not run, since %s cannot be written: %w", path, errors.Unwrap(err))
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 func writeResults(stdout io.Writer, nb *notebook.Notebook, in, out, html string) error {

@@ -171,6 +171,24 @@ func TestVerifyTellsWhichCellDiffers(t *testing.T) {
 	}
 }
 
+func TestVerifyTellsOfDataThatChanged(t *testing.T) {
+	nb := write(t, `d, err := os.ReadFile("data.csv")`+"\nlen(d)")
+	data := filepath.Join(filepath.Dir(nb), "data.csv")
+	if err := os.WriteFile(data, []byte("1,2"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, status := run(t, "", "run", "--inplace", nb); status != 0 {
+		t.Fatal(stderr)
+	}
+	if err := os.WriteFile(data, []byte("1,3"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, status := run(t, "", "verify", nb)
+	if status != 0 || !strings.Contains(stdout, "data.csv has changed since the notebook was run") || !strings.Contains(stdout, "are the same") {
+		t.Errorf("status %d, stdout %s, stderr %s", status, stdout, stderr)
+	}
+}
+
 func TestMistakesAreNamedBeforeAnythingRuns(t *testing.T) {
 	nb := write(t, "#tag parameters\nsize := 1", `os.WriteFile("ran", nil, 0o644)`)
 	for _, tt := range []struct {
@@ -181,6 +199,8 @@ func TestMistakesAreNamedBeforeAnythingRuns(t *testing.T) {
 		{[]string{"run", nb, "-p", "sise=2"}, `"sise"`},
 		{[]string{"run", nb, "-p", "size"}, "name=value"},
 		{[]string{"run", nb, "-o", "x", "--inplace"}, "not both"},
+		{[]string{"run", nb, "-o", "no such folder/x.ipynb"}, "the notebook was not run"},
+		{[]string{"run", nb, "--html", t.TempDir()}, "is a folder"},
 		{[]string{"run", "run_test.go"}, "run_test.go:1:1: not JSON"},
 		{[]string{"run"}, "accepts 1 arg"},
 	} {

@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 
@@ -15,6 +16,8 @@ type recorder struct {
 	mu           sync.Mutex
 	cell         *Cell
 	clearPending bool
+	printed      int                  // bytes of text in the cell's streams
+	dropped      int                  // bytes beyond maxPrinted
 	named        map[string][]*Output // by display id, over the whole notebook
 }
 
@@ -24,7 +27,7 @@ func newRecorder() *recorder { return &recorder{named: map[string][]*Output{}} }
 func (r *recorder) begin(c *Cell) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.cell, r.clearPending = c, false
+	r.cell, r.clearPending, r.printed, r.dropped = c, false, 0, 0
 	c.Outputs, c.Count = nil, 0
 }
 
@@ -56,7 +59,7 @@ func (r *recorder) record(ev session.Event) {
 		if ev.Wait {
 			r.clearPending = true
 		} else {
-			r.cell.Outputs = nil
+			r.cell.Outputs, r.printed = nil, 0
 		}
 	case session.InputRequest:
 		// Run never allows stdin; a session that asks all the same gets an end of
@@ -73,7 +76,7 @@ func (r *recorder) fail(e *session.Error) {
 
 func (r *recorder) add(o *Output) {
 	if r.clearPending {
-		r.clearPending, r.cell.Outputs = false, nil
+		r.clearPending, r.cell.Outputs, r.printed = false, nil, 0
 	}
 	r.cell.Outputs = append(r.cell.Outputs, o)
 }
@@ -82,13 +85,35 @@ func (r *recorder) stream(ev session.Stream) {
 	if ev.Text == "" {
 		return
 	}
+	if r.printed > maxPrinted && !r.clearPending {
+		r.dropped += len(ev.Text)
+		return
+	}
 	if n := len(r.cell.Outputs); n > 0 && !r.clearPending {
 		if last := r.cell.Outputs[n-1]; last.Type == StreamOutput && last.Name == ev.Name {
+			r.printed -= len(last.Text)
 			last.Text = terminalText(last.Text, ev.Text)
+			r.printed += len(last.Text)
 			return
 		}
 	}
-	r.add(&Output{Type: StreamOutput, Name: ev.Name, Text: terminalText("", ev.Text)})
+	o := &Output{Type: StreamOutput, Name: ev.Name, Text: terminalText("", ev.Text)}
+	r.add(o)
+	r.printed += len(o.Text)
+}
+
+// maxPrinted bounds what is kept of a cell's text, in bytes: a loop that prints
+// without end must not fill the memory, and no front end shows as much.
+const maxPrinted = 8 << 20
+
+// end says what was left out of the cell's text.
+func (r *recorder) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dropped > 0 {
+		r.add(&Output{Type: StreamOutput, Name: "stderr",
+			Text: fmt.Sprintf("rooflab: %d more bytes were printed and are not kept\n", r.dropped)})
+	}
 }
 
 // terminalText appends more to text and applies carriage returns and

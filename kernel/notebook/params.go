@@ -30,7 +30,8 @@ func ParseParam(s string) (Param, error) {
 // A parameter that the parameters cell declares is assigned, so it keeps its
 // declared type and the compiler checks the value; one that it does not declare
 // is an error that lists the names there are. Without a parameters cell each
-// parameter is declared. A value is taken as a Go expression where the declared
+// parameter is declared, and a cell that declares it, too, is an error, since it
+// would undo the parameter. A value is taken as a Go expression where the declared
 // value is not a string, else it is quoted unless it is a string literal
 // already; undeclared parameters take Go literals as they are and quote the rest.
 func Inject(nb *Notebook, params []Param) error {
@@ -55,6 +56,10 @@ func Inject(nb *Notebook, params []Param) error {
 		var line string
 		switch d, ok := known[p.Name]; {
 		case known == nil:
+			if n := setBy(cells, p.Name); n > 0 {
+				return fmt.Errorf("parameter %q: cell %d sets %s itself, and no cell is tagged %q; tag cell %d so, and the value goes behind it",
+					p.Name, n, p.Name, TagParameters, n)
+			}
 			line = fmt.Sprintf("var %s = %s", p.Name, literal(p.Value, false))
 		case !ok:
 			names := make([]string, 0, len(known))
@@ -74,6 +79,22 @@ func Inject(nb *Notebook, params []Param) error {
 	nb.Cells = slices.Insert(cells, at, NewCell(Code, b.String(), TagInjected))
 	nb.ensureIDs()
 	return nil
+}
+
+// setBy is the number of the first cell that declares the name at its top
+// level, or 0.
+func setBy(cells []*Cell, name string) int {
+	for i, c := range cells {
+		if c.Type != Code {
+			continue
+		}
+		if known, err := declarations(c.Source); err == nil {
+			if _, ok := known[name]; ok {
+				return i + 1
+			}
+		}
+	}
+	return 0
 }
 
 func orNone(names []string) string {

@@ -114,3 +114,11 @@ func FuzzInject(f *testing.F) {
 		}
 	})
 }
+
+func TestAParameterThatACellUndoesIsRefused(t *testing.T) {
+	nb := notebook.New(notebook.NewCell(notebook.Markdown, "# n := 1"), notebook.NewCell(notebook.Code, "n := 5"))
+	err := notebook.Inject(nb, params(t, "n=7"))
+	if err == nil || !strings.Contains(err.Error(), "cell 2 sets n itself") || len(nb.Cells) != 2 {
+		t.Errorf("%v, %d cells", err, len(nb.Cells))
+	}
+}

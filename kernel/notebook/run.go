@@ -102,6 +102,7 @@ func runCell(ctx context.Context, c *Cell, s session.Session, rec *recorder, opt
 			opts.Event(ev)
 		}
 	})
+	rec.end()
 	interrupted := !stop()
 	c.Count = reply.Count
 	if reply.Status == "ok" {

@@ -167,3 +167,21 @@ func TestAnEndedContextRunsNothing(t *testing.T) {
 		t.Errorf("summary %+v, ran %q", sum, s.Sources())
 	}
 }
+
+func TestTextWithoutEndIsCutAndSaysSo(t *testing.T) {
+	line := strings.Repeat("x", 1<<20-1) + "\n"
+	events := []session.Event{}
+	for range 12 { // MiB, of which 8 and the one that goes over that are kept
+		events = append(events, stdout(line))
+	}
+	c := code("loop")
+	notebook.Run(t.Context(), notebook.New(c),
+		scripted.New(map[string]scripted.Step{"loop": {Events: append(events, session.Result{Bundle: scripted.Text("7")})}}), notebook.RunOptions{})
+	if n := len(c.Outputs); n != 3 || len(c.Outputs[0].Text) != 9<<20 {
+		t.Fatalf("%d outputs, %d bytes", n, len(c.Outputs[0].Text))
+	}
+	c.Outputs[0].Text = "cut"
+	if got, want := show(c), "stdout:\"cut\"\nexecute_result:7:1\nstderr:\"rooflab: 3145728 more bytes were printed and are not kept\\n\"\n"; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
