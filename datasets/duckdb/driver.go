@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -107,6 +108,9 @@ func openFile(ctx context.Context, path, key string, ro bool) (*database, error)
 	if ro {
 		mode = "READ_ONLY"
 	}
+	if err := isStore(path, key); err != nil {
+		return nil, err
+	}
 	c, err := duckdb.NewConnector(key+"?access_mode="+mode+settings, nil)
 	if err != nil {
 		return nil, openError(path, ro, err)
@@ -119,6 +123,32 @@ func openFile(ctx context.Context, path, key string, ro bool) (*database, error)
 	d := &database{path: path, ro: ro, db: db, write: make(chan struct{}, 1)}
 	d.write <- struct{}{}
 	return d, nil
+}
+
+// isStore refuses files that are there and are none of DuckDB's own. DuckDB
+// itself takes tables of CSV, JSON and Parquet, too, and opens a database in
+// memory beside them: whatever is written there is gone when it is closed.
+func isStore(path, key string) error {
+	f, err := os.Open(key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it is made
+	}
+	if err != nil {
+		return fmt.Errorf("opening store %s: %w", path, err)
+	}
+	defer f.Close()
+	const checksum, magic = 8, "DUCK"
+	head := make([]byte, checksum+len(magic))
+	_, err = io.ReadFull(f, head)
+	switch {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("opening store %s: it is an empty file, and no store: remove it, then it is made", path)
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("opening store %s: %w", path, err)
+	case string(head[checksum:]) != magic:
+		return fmt.Errorf("opening store %s: it is another file, and no store: name a file that is not there yet, which is made, or a store", path)
+	}
+	return nil
 }
 
 var holder = regexp.MustCompile(`(?s)Conflicting lock is held in (.*? \(PID \d+\))`)

@@ -3,6 +3,7 @@ package duckdb_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -45,5 +46,25 @@ func TestStoresInMemoryAreRefused(t *testing.T) {
 	}
 	if entries, err := os.ReadDir("."); err != nil || len(entries) != 0 {
 		t.Errorf("%v are left, %v", entries, err)
+	}
+}
+
+// DuckDB takes tables for databases in memory, too: what is imported into one
+// would be gone.
+func TestOtherFilesAreNoStores(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"a.csv": "a,b\n1,2\n", "a.json": "[{\"a\": 1}]\n", "empty": ""} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, opts := range [][]datasets.Option{nil, {datasets.ReadOnly}} {
+			if s, err := datasets.Open(path, opts...); err == nil || !strings.Contains(err.Error(), "no store") {
+				t.Errorf("%s: opened %v, %v", name, s, err)
+			}
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != content {
+			t.Errorf("%s is now %q, %v", name, b, err)
+		}
 	}
 }
