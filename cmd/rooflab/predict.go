@@ -34,10 +34,14 @@ func predictCommand() *cobra.Command {
 		Short: "Predict the run time of a launch with a trained model",
 		Long: `Predict the run time of a launch of a kernel with the model in DIR, which
 'rooflab train llmperf' made, for the device that it was trained on. Arguments are
-given in order, each as an --arg, in the notation of 'rooflab collect opencl':
+given in order, all of them, each as an --arg, in the notation of 'rooflab collect opencl':
 
   rooflab predict model --source saxpy.cl --global 1048576 --local 64 \
     --arg n=int:1048576 --arg a=float:2 --arg x=buf:float:1048576:random(1):r --arg y=buf:float:1048576
+
+What of the source could not be read, and what was assumed in its place, is noted:
+the fewer notes, the more the prediction is worth. Files that it includes are not
+read.
 
 --lines shows which lines of the source the prediction rests on, with a model
 that was trained with --alone.`,
@@ -45,7 +49,7 @@ that was trained with --alone.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 			defer stop()
-			return p.run(ctx, args[0], cmd.OutOrStdout())
+			return p.run(ctx, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f := c.Flags()
@@ -57,7 +61,7 @@ that was trained with --alone.`,
 	f.Float64Var(&p.level, "level", 0.9, "how often the interval is to hold the measured time")
 	f.StringVar(&p.backend, "backend", "", "xla, go, or the best that is there")
 	f.BoolVar(&p.lines, "lines", false, "show what the prediction rests on, by line")
-	f.BoolVar(&p.asJSON, "json", false, "write JSON: seconds, low, high (null: without bound), level, model")
+	f.BoolVar(&p.asJSON, "json", false, "write JSON: seconds, low, high (null: without bound), level, model, notes")
 	for _, name := range []string{"source", "global"} {
 		if err := c.MarkFlagRequired(name); err != nil {
 			panic(err) // the flag is defined above
@@ -66,7 +70,7 @@ that was trained with --alone.`,
 	return c
 }
 
-func (p prediction) run(ctx context.Context, dir string, w io.Writer) error {
+func (p prediction) run(ctx context.Context, dir string, w, remarks io.Writer) error {
 	source, err := os.ReadFile(p.source)
 	if err != nil {
 		return err
@@ -85,6 +89,10 @@ func (p prediction) run(ctx context.Context, dir string, w io.Writer) error {
 		}
 		x.Args = append(x.Args, a)
 	}
+	x, notes, err := llmperf.Check(x)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.source, err)
+	}
 	f, err := llmperf.Load(dir, p.backend)
 	if err != nil {
 		return err
@@ -101,7 +109,12 @@ func (p prediction) run(ctx context.Context, dir string, w io.Writer) error {
 			return v
 		}
 		return json.NewEncoder(w).Encode(map[string]any{"seconds": out.Value, "low": bound(out.Low, out.Low == 0), "high": bound(out.High, math.IsInf(out.High, 1)),
-			"level": p.level, "model": f.Describe().Detail})
+			"level": p.level, "model": f.Describe().Detail, "notes": append([]string{}, notes...)})
+	}
+	for _, n := range notes {
+		if _, err := fmt.Fprintln(remarks, "note: "+n); err != nil {
+			return err
+		}
 	}
 	if _, err := fmt.Fprintf(w, "%s, with %s between %s and %s\n", tabular.Quantity(out.Value, "s"), tabular.Percent(p.level),
 		tabular.Quantity(out.Low, "s"), tabular.Quantity(out.High, "s")); err != nil || !p.lines {

@@ -78,6 +78,9 @@ func TestAModelIsTrainedAndPredicts(t *testing.T) {
 	if !(got.Seconds > 0) || got.Level != 0.5 {
 		t.Errorf("%s", stdout)
 	}
+	if !strings.Contains(stdout, `"notes":[]`) {
+		t.Errorf("%s", stdout)
+	}
 	if stdout, _, status = predict("--lines"); status != 0 || !strings.Contains(stdout, "x[get_global_id(0)] = 2;") {
 		t.Errorf("status %d, no listing: %s", status, stdout)
 	}
@@ -87,7 +90,8 @@ func TestAModelIsTrainedAndPredicts(t *testing.T) {
 	}{
 		{[]string{"predict", dir, "--source", source, "--global", "none"}, "--global"},
 		{[]string{"predict", dir, "--source", source, "--global", "64", "--arg", "x=quark:3"}, "no type"},
-		{[]string{"predict", dir + "2", "--source", source, "--global", "64"}, "predictor.json"},
+		{[]string{"predict", dir + "2", "--source", source, "--global", "64", "--arg", "buf:float:64"}, "predictor.json"},
+		{[]string{"predict", dir, "--source", source, "--global", "64"}, "kernel f takes, in this order: x=buf:float:COUNT"},
 		{[]string{"train", "llmperf", "--data", store, "--out", dir, "--size", "7B"}, "only tiny"},
 		{[]string{"train", "llmperf", "--data", store, "--out", dir, "--size", "tiny", "--context", "64", "--steps", "2"}, "checkpoints of an earlier run"},
 	} {
