@@ -57,13 +57,14 @@ lowest layers: what these make of a launch is computed once. On a processor
 
 takes minutes: the lowest six layers as they are, under a new regression head.
 
-DIR gets the model for 'rooflab predict', and DIR/checkpoints the training run:
-after Ctrl-C or a crash the same command with --resume goes on.`,
+DIR gets the model for 'rooflab predict', and DIR/checkpoints the transformer's
+training: after Ctrl-C or a crash the same command with --resume goes on, to the
+same model as if nothing had happened. Trees are not kept: they grow anew first.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGHUP, syscall.SIGTERM)
 			defer stop()
-			o.Train.Dir = filepath.Join(out, "checkpoints")
+			o.Train.Dir = checkpoints(out)
 			o.Train.Progress = train.Live("LLMPerf")
 			if o.Init != "" && !cmd.Flags().Changed("size") {
 				o.Size = "" // the pre-trained model brings its own
@@ -74,8 +75,8 @@ after Ctrl-C or a crash the same command with --resume goes on.`,
 					return fmt.Errorf("--size: %w", err)
 				}
 			}
-			if last, err := train.LastFile(o.Train.Dir); err == nil && !o.Train.Resume {
-				return fmt.Errorf("%s holds checkpoints of an earlier run (%s): go on from there with --resume, or take another --out", o.Train.Dir, filepath.Base(last))
+			if err := resumable(o); err != nil {
+				return err
 			}
 			var l predict.Learner = llmperf.Learner{Options: o}
 			if !alone {
@@ -133,6 +134,29 @@ func onTrees(o llmperf.Options, said func(flag string) bool) ontrees.Options {
 	return all
 }
 
+// checkpoints is the folder for those of a model in out.
+func checkpoints(out string) string { return filepath.Join(out, "checkpoints") }
+
+// resumable looks at the checkpoints that are there, before trees take minutes
+// after which the network would say the same.
+func resumable(o llmperf.Options) error {
+	last, err := train.LastFile(o.Train.Dir)
+	if err != nil {
+		return nil //nolint:nilerr // there is none: the run begins anew
+	}
+	if !o.Train.Resume {
+		return fmt.Errorf("%s holds checkpoints of an earlier run (%s): go on from there with --resume, or take another --out", o.Train.Dir, filepath.Base(last))
+	}
+	_, record, err := train.ReadState(last)
+	if err != nil {
+		return fmt.Errorf("--resume: %w\nremove that file to go on from an earlier checkpoint, or from the beginning where there is none", err)
+	}
+	if record.Settings.Seed != o.Seed {
+		return fmt.Errorf("--resume: %s is of a run with --seed %d, now it is %d", last, record.Settings.Seed, o.Seed)
+	}
+	return nil
+}
+
 func trainLLMPerf(ctx context.Context, store, out string, test float64, seed uint64, l predict.Learner, w io.Writer) error {
 	s, err := datasets.Open(store, datasets.ReadOnly)
 	if err != nil {
@@ -152,7 +176,10 @@ func trainLLMPerf(ctx context.Context, store, out string, test float64, seed uin
 	}
 	fitted, err := predict.Conformal{Learner: l, Fraction: 0.1}.Fit(ctx, e.Rows(p.Train), seed)
 	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w\nthe same command with --resume goes on from the last checkpoint", err)
+		if last, none := train.LastFile(checkpoints(out)); none == nil {
+			return fmt.Errorf("%w\nthe same command with --resume goes on from %s", err, last)
+		}
+		return fmt.Errorf("%w\nthere is no checkpoint yet: the same command begins anew", err)
 	} else if err != nil {
 		return err
 	}
