@@ -39,7 +39,7 @@ func init() {
 	collectors.Register(collectors.Format{
 		Name:    "perf-report",
 		About:   "Linux perf report --stdio",
-		Version: 1,
+		Version: 2,
 		Detect:  detect,
 		Parse:   parse,
 	})

@@ -173,12 +173,14 @@ func TestDamagedReportsAreRefusedWithTheirPlace(t *testing.T) {
 		line, col int
 		msg       string
 	}{
-		"empty":     {"", 1, 1, "the file is empty"},
-		"no table":  {"# hostname : x\nhello\n", 2, 1, "holds no table"},
-		"no titles": {"    67.31%  w        [.] leaf\n", 1, 1, "the line is in no table"},
-		"no dots":   {"# Overhead  Command  Symbol\n    67.31%  w        [.] leaf\n", 1, 1, "where the columns"},
-		"no number": {"# Overhead  Samples  Symbol\n# ........  .......  ......\n    67.31%  7x       [.] leaf\n", 3, 13, "Samples is no number"},
-		"cut":       {"# Overhead  Symbol\n# ........  ......\n    67.31%  [.] le", 3, 19, "ends within a line"},
+		"empty":                         {"", 1, 1, "the file is empty"},
+		"no table":                      {"# hostname : x\nhello\n", 2, 1, "holds no table"},
+		"no titles":                     {"    67.31%  w        [.] leaf\n", 1, 1, "the line is in no table"},
+		"no dots":                       {"# Overhead  Command  Symbol\n    67.31%  w        [.] leaf\n", 1, 1, "where the columns"},
+		"no number":                     {"# Overhead  Samples  Symbol\n# ........  .......  ......\n    67.31%  7x       [.] leaf\n", 3, 13, "Samples is no number"},
+		"moved":                         {"# Overhead  Command  Symbol\n# ........  .......  ......\n    60.00%  w        [.] leaf\n    40.00%  [.] longer\n", 4, 1, "does not stand below"},
+		"a cell less, with a separator": {"# Overhead;Command;Symbol\n60.00%;w;[.] leaf\n40.00%;[.] leaf\n", 3, 1, "does not stand below"},
+		"cut":                           {"# Overhead  Symbol\n# ........  ......\n    67.31%  [.] le", 3, 19, "ends within a line"},
 	} {
 		parsertest.Refused(t, "perf-report", name, c.text, c.line, c.col, c.msg)
 	}

@@ -101,7 +101,13 @@ func (r *reader) take(s string, line int) error {
 	}
 	cells, ok := r.cells(s)
 	if !ok {
-		return nil // a call graph
+		if !r.begins(s) {
+			return nil // a call graph
+		}
+		e := r.in.Syntax(line, 1, "the row does not stand below the titles of its table")
+		e.Expected, e.Found = fmt.Sprintf("cells below %d titles", len(r.columns)), collectors.Quote(s)
+		e.Hint = "the file was changed after perf wrote it: write the report again"
+		return e
 	}
 	return r.row(cells, line)
 }
@@ -198,6 +204,17 @@ func (r *reader) cells(s string) ([]string, bool) {
 		return cells, isPercent(cells[1])
 	}
 	return cells, isPercent(cells[0])
+}
+
+// begins says whether a line begins as a row does, with a percentage and
+// nothing else in the first column. A call graph is indented further.
+func (r *reader) begins(s string) bool {
+	if r.separator != "" {
+		first, _, _ := strings.Cut(s, r.separator)
+		return isPercent(strings.TrimSpace(first))
+	}
+	c := r.columns[0]
+	return len(s) > c.end && s[c.end] == ' ' && isPercent(strings.TrimSpace(s[:c.end]))
 }
 
 // row makes a launch of a row and counters of its numbers.
