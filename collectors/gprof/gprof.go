@@ -28,7 +28,7 @@ func init() {
 	collectors.Register(collectors.Format{
 		Name:    "gprof",
 		About:   "GNU gprof, flat profile and call graph",
-		Version: 1,
+		Version: 2,
 		Detect: func(h collectors.Head) collectors.Confidence {
 			switch {
 			case h.Has("cumulative ") && isFlatTitle(h.Bytes), bytes.Contains(h.Bytes, []byte("granularity: each sample hit covers ")):

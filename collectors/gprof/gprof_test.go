@@ -201,3 +201,13 @@ func TestCutTextsGiveNoOtherValues(t *testing.T) {
 }
 
 func FuzzGprof(f *testing.F) { parsertest.Fuzz(f, "gprof", flat, graph, "") }
+
+// gprof -T writes the index of the call graph behind the names of the flat
+// profile: they are the functions of the graph all the same.
+func TestTraditionalStyle(t *testing.T) {
+	r := parsertest.MustParse(t, "gprof", "x", "Flat profile:\n\nEach sample counts as 0.01 seconds.\n  %   cumulative   self              self     total           \n time   seconds   seconds    calls  ms/call  ms/call  name    \n"+
+		" 60.00      0.06     0.06        2    30.00    30.00  ns::at<int>(int) [3]\n 40.00      0.10     0.04                             operator[](int) [1]\n")
+	if len(r.Regions) != 2 || r.Regions[0].Raw != "ns::at<int>(int)" || r.Regions[0].Short != "at" || r.Regions[1].Raw != "operator[](int)" {
+		t.Errorf("%+v", r.Regions)
+	}
+}

@@ -83,6 +83,9 @@ func (r *reader) flatRow(s string, line int) error {
 		}
 	}
 	name := strings.TrimSpace(rest)
+	if i := strings.LastIndex(name, " ["); i > 0 && strings.HasSuffix(name, "]") && isCalls(name[i+2:len(name)-1]) {
+		name, _ = nameOf(name) // with -T gprof writes the index of the call graph here, too
+	}
 	if name == "" {
 		e := r.in.Syntax(line, 1, "the row of the flat profile has no name")
 		e.Expected, e.Found, e.Hint = "six numbers, or three, and a name", collectors.Quote(s), "the line is damaged: run gprof again"
