@@ -69,6 +69,8 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 			continue
 		case t.columns == nil:
 			err = t.title(s, line, ended)
+		case ended && (strings.HasPrefix(s, "vtune: ") || strings.HasPrefix(s, "amplxe: ")):
+			// What it says on the standard error, which went into the same file.
 		default:
 			err = t.row(s, line, ended)
 		}

@@ -139,6 +139,11 @@ func TestUnitsBehindNumbersAndDecimalCommas(t *testing.T) {
 			}
 		}
 	}
+	// With its messages on standard error in the same file.
+	text = "vtune: Using result path \"/r\"\n" + text + "vtune: Executing actions 100 % done\n"
+	if mixed := parsertest.MustParse(t, "vtune-csv", "x", text); len(mixed.Counters) != 5 || len(mixed.Regions) != 1 {
+		t.Errorf("%+v", mixed.Regions)
+	}
 	if len(r.Counters) != 5 || r.Regions[0].Kind != datasets.KindFunction || r.Runs[0].TimeMetric != "CPU Time" {
 		t.Errorf("%d counters of %+v", len(r.Counters), r.Regions)
 	}
