@@ -60,7 +60,8 @@ type use struct {
 }
 
 // uses are the names that a statement or a list of expressions reads when it
-// runs and does not declare itself.
+// runs and does not declare itself; keys of composite literals, which may be
+// names of fields, are left out.
 func uses(text string) []use {
 	prefix := bodyPrefix
 	f, err := parser.ParseFile(token.NewFileSet(), "", prefix+text+"\n}", 0)
@@ -79,10 +80,6 @@ func uses(text string) []use {
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			return false
-		case *ast.KeyValueExpr: // the key may be a field's name
-			if id, ok := n.Key.(*ast.Ident); ok {
-				delete(free, id)
-			}
 		case *ast.Ident:
 			if free[n] {
 				all = append(all, use{n.Name, int(n.Pos()) - 1 - len(prefix)})

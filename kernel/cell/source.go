@@ -245,8 +245,9 @@ func problemsOf(src *source, err error, n int) Problems {
 }
 
 // freeNames returns the identifiers of a file that nothing in it declares.
-// Field names in selectors are not among them; keys of composite literals may
-// be, which costs nothing but an emission too many.
+// Field names in selectors are not among them; keys of composite literals are,
+// since those of maps and arrays are expressions, and the name of a field costs
+// nothing but an emission too many.
 func freeNames(text string) []string {
 	f, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
 	if f == nil || err != nil && f.Unresolved == nil {
@@ -254,11 +255,22 @@ func freeNames(text string) []string {
 	}
 	seen := map[string]bool{}
 	var names []string
-	for _, id := range f.Unresolved {
+	add := func(id *ast.Ident) {
 		if !seen[id.Name] {
 			seen[id.Name] = true
 			names = append(names, id.Name)
 		}
 	}
+	for _, id := range f.Unresolved {
+		add(id)
+	}
+	ast.Inspect(f, func(n ast.Node) bool { // the parser keeps keys out of its list
+		if kv, ok := n.(*ast.KeyValueExpr); ok {
+			if id, ok := kv.Key.(*ast.Ident); ok && id.Obj == nil {
+				add(id)
+			}
+		}
+		return true
+	})
 	return names
 }

@@ -64,8 +64,10 @@ var (
 	// Stack captures the panicking goroutine's stack; the host sets it, which
 	// keeps runtime/debug out of every cell.
 	Stack = func() []byte { return nil }
-	// Late is told about panics of goroutines whose cell has ended.
+	// Late is told about panics of goroutines whose cell has ended, and once for
+	// each interrupt if that stopped any of them.
 	Late = func(*Failure) {}
+	told atomic.Bool // of this interrupt
 )
 
 func newCell() *Cell {
@@ -254,7 +256,7 @@ func (c *Cell) Guard() {
 	}
 	f := failure(v)
 	f.Other = true
-	if f.Kind == "interrupted" {
+	if f.Kind == "interrupted" && (current.Load() == c || told.Swap(true)) {
 		return
 	}
 	if current.Load() != c {
@@ -321,6 +323,7 @@ const grace = 20 * time.Millisecond
 
 // Interrupt asks the running cell to stop.
 func Interrupt() {
+	told.Store(false)
 	Stop.Store(1)
 	if c := current.Load(); c != nil {
 		c.cancel()

@@ -171,7 +171,11 @@ func (g *gonbPipe) handle(d *protocol.DisplayData) {
 
 // input serves gonbui.RequestInput: the answer goes to standard input.
 func (g *gonbPipe) input(req protocol.InputRequest) {
-	g.p.send(InputRequest{Prompt: req.Prompt, Password: req.Password, Answer: once(func(s string) {
+	question := &InputRequest{Prompt: req.Prompt, Password: req.Password}
+	question.Answer = once(func(s string) {
 		_, _ = g.p.stdin.WriteString(s + "\n")
-	})})
+		g.p.asking.CompareAndSwap(question, nil)
+	})
+	g.p.asking.Store(question)
+	g.p.send(*question)
 }

@@ -13,13 +13,15 @@ func TestCellsMixImportsDeclarationsStatementsAndExpressions(t *testing.T) {
 	n.want("fmt.Sprintf(\"%T %+v\", p, p)", "main.pair {a:11 B:2}")
 	n.want("string(func() []byte { b, _ := json.Marshal(p); return b }())", `{"B":2}`)
 	n.want("const (\n\tA = iota\n\tB\n\tC\n)\nC", "2")
+	n.run("const key = \"a\"")
+	n.want("map[string][2]bool{key: {B: true}}", "map[a:[false true]]")
 	n.want("if x == 5 { x = 7 } else { x = 8 }\nfor i := range 3 { x += i }\nx", "10")
 	n.want("x;", "")
 	if o := n.exec(`fmt.Println("printed")`); o.stdout != "printed\n" || o.result != "" {
 		t.Errorf("Println shows %q and result %q", o.stdout, o.result)
 	}
 	n.want(`strconv.Atoi("42")`, "42")
-	if tb := n.fail("x = 10\nstrconv.Atoi(\"no\")", "error"); !strings.Contains(tb, "invalid syntax") || !strings.Contains(tb, "In[11]:2") {
+	if tb := n.fail("x = 10\nstrconv.Atoi(\"no\")", "error"); !strings.Contains(tb, "invalid syntax") || !strings.Contains(tb, "In[13]:2") {
 		t.Errorf("an error beside a value is told with its place: %q", tb)
 	}
 	n.want("Out[2]", "HI!")

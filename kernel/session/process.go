@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,6 +31,7 @@ type process struct {
 	stdin  *os.File // what cells read from standard input
 	pipes  string   // directory of the named pipes of gonbui
 	gonb   *gonbPipe
+	asking atomic.Pointer[InputRequest] // gonbui's question without an answer yet
 	exited chan struct{}
 	err    error // of Wait, once exited is closed
 

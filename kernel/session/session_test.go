@@ -192,6 +192,39 @@ func wait() { <-ctx.Done() }`)
 	n.want(`ctx + 1`, "8")
 }
 
+// Loops look at one flag, whichever cell they belong to; what else an interrupt
+// stops is at least said.
+func TestAnInterruptThatStopsEarlierGoroutinesSaysSo(t *testing.T) {
+	n := start(t)
+	said := make(chan string, 100)
+	hear := func(ev session.Event) {
+		if s, ok := ev.(session.Stream); ok && s.Name == "stderr" {
+			said <- s.Text
+		}
+	}
+	n.Background(hear)
+	n.run("for range 3 { go func() { for { } }() }")
+	done := make(chan session.Reply)
+	go func() {
+		var once sync.Once
+		done <- n.Execute(session.Request{Source: `fmt.Println("started"); for { }`}, func(ev session.Event) {
+			once.Do(n.Interrupt)
+			hear(ev)
+		})
+	}()
+	if r := <-done; r.Error == nil || r.Error.Name != "Interrupted" {
+		t.Errorf("got %v", r.Error)
+	}
+	select {
+	case text := <-said:
+		if !strings.Contains(text, "has also stopped goroutines") {
+			t.Errorf("said %q", text)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("nothing is said of the goroutines")
+	}
+}
+
 func TestSecondInterruptKillsTheHostAndSaysWhatWasLost(t *testing.T) {
 	n := start(t)
 	n.run(`precious := 42; var mu sync.Mutex; mu.Lock()`)

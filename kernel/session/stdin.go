@@ -19,6 +19,7 @@ const inputPoll = 100 * time.Millisecond
 // be asked, the read ends with end of file rather than never. The returned
 // function ends the watch.
 func (x *execution) watchInput() (stop func()) {
+	x.p.asking.Store(nil)
 	quit := make(chan struct{})
 	finished := make(chan struct{})
 	go func() {
@@ -33,8 +34,8 @@ func (x *execution) watchInput() (stop func()) {
 				return
 			case <-tick.C:
 			}
-			if !x.p.readsInput() {
-				continue
+			if !x.p.readsInput() || x.p.asking.Load() != nil && !x.interrupted() {
+				continue // nobody reads, or the cell has asked by itself
 			}
 			if !x.req.AllowStdin {
 				x.p.send(Stream{Name: "stderr", Text: "the cell reads standard input, which this front end cannot give: end of file\n"})

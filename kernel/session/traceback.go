@@ -160,6 +160,9 @@ func (e *engine) lateText(f *host.Failure) string {
 	if f.Kind == "exit" {
 		return fmt.Sprintf("a goroutine of an earlier cell called os.Exit(%d); the session goes on\n", f.Code)
 	}
+	if f.Kind == "interrupted" {
+		return "the interrupt has also stopped goroutines that earlier cells had started\n"
+	}
 	text := "panic in a goroutine of an earlier cell: " + cleanText(f.Text) + "\n"
 	for _, l := range e.stack(f.Stack, "", "") {
 		text += l + "\n"

@@ -26,6 +26,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -305,7 +306,7 @@ func (t *Toolchain) Ensure(paths ...string) error {
 	var missing []string
 	t.mu.Lock()
 	for _, p := range paths {
-		if _, ok := t.export[p]; !ok && p != "unsafe" && p != "C" {
+		if _, ok := t.export[p]; !ok && p != "unsafe" && p != "C" && !slices.Contains(missing, p) {
 			missing = append(missing, p)
 		}
 	}

@@ -330,6 +330,20 @@ class FaultsOfGoNB(KernelCase):
         self.assertEqual(reply["status"], "ok", reply)
         self.assertIn("hello gopher", self.stdout(outputs))
 
+    def test_input_that_is_long_in_coming_is_asked_for_once(self):
+        msg_id = self.kc.execute(
+            'gonbui.RequestInput("name? ", false)\n'
+            'go func() { time.Sleep(500 * time.Millisecond); fmt.Println("waiting") }()\n'
+            "fmt.Scanln(new(string))",
+            allow_stdin=True,
+        )
+        self.assertEqual(self.kc.get_stdin_msg(timeout=CELL)["content"]["prompt"], "name? ")
+        while self.kc.get_iopub_msg(timeout=CELL)["msg_type"] != "stream":
+            pass
+        self.kc.input("gopher")
+        self.assertEqual(self.shell_reply(msg_id)["content"]["status"], "ok")
+        self.assertFalse(self.kc.stdin_channel.msg_ready())
+
     def test_outputs_are_complete_and_in_order(self):
         n = 20000
         _, outputs = self.run_cell(f"for i := range {n} {{ fmt.Println(i) }}")
