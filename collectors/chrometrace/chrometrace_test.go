@@ -331,6 +331,8 @@ func TestErrorsSayWhere(t *testing.T) {
 		{"[{\"ph\":\"X\"},\n {\"ph\":\"X\",\"ts\" 5},{\"ph\":\"X\"}]", 2, 2, "no JSON"},
 		{"[" + strings.Repeat("[", 300), 1, 2, "deeper than"},
 		{"\n\n hello", 3, 2, "no trace"},
+		{"[{\"ph\":\"X\",\"ts\":1}]\n[{\"ph\":\"X\",\"ts\":1}]", 2, 1, "another trace"},
+		{"{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1}]}\n {\"traceEvents\":[]}", 2, 2, "another trace"},
 	} {
 		parsertest.Refused(t, "chrome-trace", "t.json", c.content, c.line, c.col, c.part)
 	}
@@ -403,5 +405,12 @@ func TestTracesOfPerfettoAreNamed(t *testing.T) {
 	}
 	if _, err := parsertest.Parse("perfetto-trace", "a.pftrace", packets); err == nil || !strings.Contains(err.Error(), "traceconv json") {
 		t.Errorf("%v does not say how to convert it", err)
+	}
+}
+
+func TestWhatFollowsTheTraceIsSaid(t *testing.T) {
+	r := parse(t, "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2}]\n]; done\n")
+	if len(r.Launches) != 1 || len(r.Warnings) != 1 || r.Warnings[0].Line != 2 || !strings.Contains(r.Warnings[0].Msg, "]; done") {
+		t.Errorf("%+v, %v", r.Launches, r.Warnings)
 	}
 }

@@ -26,6 +26,7 @@ type parser struct {
 	machine datasets.Machine
 	rank    datasets.Null[int64]
 	count   int64 // events
+	whole   bool  // the end of the trace was read
 	phases  map[phase]int64
 	torch   bool
 	base    datasets.Null[int64] // baseTimeNanoseconds
@@ -90,7 +91,7 @@ func parseWith(ctx context.Context, in *collectors.Input, out *collectors.Output
 	switch c {
 	case '[':
 		p.run.FormatVersion = "array"
-		_, err = p.array()
+		p.whole, err = p.array()
 	case '{':
 		p.run.FormatVersion = "object"
 		err = p.object()
@@ -106,7 +107,28 @@ func parseWith(ctx context.Context, in *collectors.Input, out *collectors.Output
 	if err != nil {
 		return err
 	}
+	if p.whole {
+		if err := p.behind(); err != nil {
+			return err
+		}
+	}
 	return p.finish()
+}
+
+// behind looks at what follows the trace: another one would be lost.
+func (p *parser) behind() error {
+	c, err := p.peek()
+	switch {
+	case err != nil || c == 0:
+		return err
+	case c == '[' || c == '{':
+		e := p.syntax(0, "another trace begins behind the end of the first")
+		e.Hint = "two files in one have to be cut apart"
+		return e
+	}
+	line, column := p.place(p.r)
+	p.out.Warn(line, column, "what follows the end of the trace is left out, from %s on", collectors.Quote(string(p.buf[p.r:min(len(p.buf), p.r+20)])))
+	return nil
 }
 
 // array reads the events. whole is false where the file ends before the array.
@@ -197,6 +219,9 @@ func (p *parser) object() error {
 			}
 			if c == 0 {
 				p.cut("the file ends before its closing brace")
+			} else {
+				p.take(1)
+				p.whole = true
 			}
 			return nil
 		}
