@@ -97,6 +97,7 @@ type reader struct {
 	next    int64
 	entry   entry // of the call graph
 	idle    bool  // no time accumulated
+	flats   int   // how many flat profiles there were
 }
 
 func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
@@ -166,6 +167,11 @@ func (r *reader) take(s string, line int) error {
 	case strings.HasPrefix(f, "granularity: each sample hit covers "):
 		return r.out.Put(&datasets.Attribute{Run: runID, Name: "granularity", Value: strings.TrimPrefix(f, "granularity: ")})
 	case strings.HasPrefix(f, "time seconds seconds calls "):
+		if r.flats++; r.flats > 1 {
+			e := r.in.Syntax(line, 1, "another flat profile begins here, and the times of both would be one")
+			e.Hint = "cut the file into one file per run of gprof"
+			return e
+		}
 		r.at = flatTable
 		return r.units(f, line)
 	case strings.HasPrefix(f, "index % time self children called name"), strings.HasPrefix(f, "index %time self descendents called+self name"),

@@ -202,6 +202,12 @@ func TestCutTextsGiveNoOtherValues(t *testing.T) {
 
 func FuzzGprof(f *testing.F) { parsertest.Fuzz(f, "gprof", flat, graph, "") }
 
+func TestSeveralProfilesInOneFileAreRefused(t *testing.T) {
+	if _, err := parsertest.Parse("gprof", "x", flat+"\n"+flat); err == nil || !strings.Contains(err.Error(), "another flat profile begins here") {
+		t.Errorf("%v", err)
+	}
+}
+
 // gprof -T writes the index of the call graph behind the names of the flat
 // profile: they are the functions of the graph all the same.
 func TestTraditionalStyle(t *testing.T) {

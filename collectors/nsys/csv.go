@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -201,6 +202,7 @@ type sheet struct {
 	repeats  map[rowOf]int
 	numbered map[rowOf]int
 	tables   int
+	again    map[string]int // summaries by report and titles
 	rows     int
 	skipped  []string
 	starts   map[string][]int64 // by kind of event
@@ -239,7 +241,7 @@ func (s *sheet) pass(ctx context.Context, name, path string) error {
 	}
 	s.r = delimited.New(s.in)
 	s.above = [2]string{}
-	s.table, s.report, s.tables, s.rows, s.skipped, s.seen, s.ranges = nil, "", 0, 0, nil, map[string]int{}, map[string]int64{}
+	s.table, s.report, s.tables, s.rows, s.skipped, s.seen, s.ranges, s.again = nil, "", 0, 0, nil, map[string]int{}, map[string]int64{}, map[string]int{}
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return fmt.Errorf("reading %s: %w", name, ctx.Err())
@@ -350,6 +352,18 @@ func (s *sheet) line(text string) error {
 func (s *sheet) begin(t *table) {
 	s.tables++
 	t.number = s.tables
+	if !t.trace { // the report of another profile in the same file
+		names := t.report
+		for _, h := range t.titles {
+			names += "\x00" + h.label
+		}
+		if s.again[names]++; s.again[names] > 1 {
+			t.report = strings.TrimSpace(t.report + " #" + strconv.Itoa(s.again[names]))
+			if s.emit {
+				s.once("again", "the report comes again: its values have the instance %s", collectors.Quote(t.report))
+			}
+		}
+	}
 	s.table, s.report = t, ""
 }
 
@@ -389,4 +403,12 @@ func (s *sheet) finish() error {
 		}
 	}
 	return s.out.Put(&s.run)
+}
+
+// once warns about the current line, a single time per topic.
+func (s *sheet) once(topic, format string, args ...any) {
+	if !s.warned[topic] {
+		s.warned[topic] = true
+		s.out.Warn(s.r.Line, 1, format, args...)
+	}
 }

@@ -2,6 +2,7 @@ package nsys_test
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -222,5 +223,22 @@ func TestRangesProjectedOntoTheGPU(t *testing.T) {
 	}
 	if r.Regions[0].Kind != datasets.KindRange || r.Runs[0].TimeMetric != "Total Proj Time" {
 		t.Errorf("%+v", r.Regions)
+	}
+}
+
+// The values of two profiles do not add up.
+func TestReportsThatComeAgainStayApart(t *testing.T) {
+	const report = "Processing [a.sqlite] with [reports/cuda_gpu_kern_sum.py]...\nTime (%),Total Time (ns),Instances,Avg (ns),Name\n100.0,100,1,100.0,k\n\n"
+	const bare = "Time(%),Total Time (ns),Calls,Average,Name\n100.0,7,1,7.0,f\n\n"
+	r := parsertest.MustParse(t, "nsys-csv", "x.csv", report+bare+report+bare)
+	got := map[string]float64{}
+	for _, c := range r.Counters {
+		if c.Metric == "Total Time" {
+			got[r.Region(c.Region).Raw+" "+c.Instance] += c.Value.V
+		}
+	}
+	want := map[string]float64{"k cuda_gpu_kern_sum": 100e-9, "k cuda_gpu_kern_sum #2": 100e-9, "f ": 7e-9, "f #2": 7e-9}
+	if !maps.Equal(got, want) || len(r.Warnings) != 1 {
+		t.Errorf("%v, want %v; %v", got, want, r.Warnings)
 	}
 }

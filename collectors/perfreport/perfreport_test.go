@@ -225,3 +225,16 @@ func TestColumnsThatDoNotApply(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// The shares of two reports do not add up.
+func TestReportsInOneFileStayApart(t *testing.T) {
+	const report = "# Samples: 10  of event 'cycles:u'\n# Event count (approx.): 100\n#\n# Overhead  Command  Symbol\n# ........  .......  ......\n#\n    60.00%  w        [.] leaf\n\n"
+	r := parsertest.MustParse(t, "perf-report", "x", report+report)
+	var got []string
+	for _, c := range r.Counters {
+		got = append(got, c.Metric+" of "+c.Instance+" "+c.RawValue)
+	}
+	if want := "Overhead of cycles:u 60.00, Overhead of cycles:u #2 60.00"; strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -30,6 +30,7 @@ type reader struct {
 	event     string
 	group     []string // the events of --group: a cell holds a number of each
 	events    int
+	repeats   map[string]int // of events' names
 	columns   []column
 	separator string // of -t
 	title     string // the line of titles, until the dots are met
@@ -366,6 +367,12 @@ func (r *reader) comment(s string) error {
 			r.group = groupOf(r.event)
 		}
 		r.events++
+		if r.repeats == nil {
+			r.repeats = map[string]int{}
+		}
+		if r.repeats[r.event]++; r.repeats[r.event] > 1 { // of another report in the same file, or an event that was named twice
+			r.event += " #" + strconv.Itoa(r.repeats[r.event])
+		}
 		return r.out.Put(&datasets.Attribute{Run: runID, Name: "samples of " + r.event, Value: strings.TrimSpace(count)})
 	case key == "Events" && !r.header: // before Linux 3.3: "1K cycles"
 		count, event, _ := strings.Cut(value, " ")
