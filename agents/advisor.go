@@ -30,9 +30,12 @@ type Case struct {
 	// Launches are the shapes of launches of kernels, on all inputs of the target's
 	// sizes, where they are known.
 	Launches map[string]rules.Launch
-	Sources  []edit.Source // the current texts, with the lines that may be changed
-	Round    int           // from 1
-	Base     string        // the id of the program that Sources are of
+	// Build are the calls of compilers that build it, where they are known beyond
+	// what the target says.
+	Build   [][]string
+	Sources []edit.Source // the current texts, with the lines that may be changed
+	Round   int           // from 1
+	Base    string        // the id of the program that Sources are of
 	// Tried are earlier proposals with what came of them, the latest first. Done are
 	// the edits among them that need not be proposed again: they were tried on this
 	// very program, or failed on another. nil stands for all of Tried.

@@ -9,7 +9,8 @@
 //	llm         a Prompt's text -> a language model's answer, within a budget, from a record where one holds it
 //	edit        an answer -> Edits with the ids that they cite and the metrics that they predict;
 //	            Edits and sources -> new text, or a Rejection with its Reason
-//	build       sources with a candidate's files -> products, or the compiler's log (in the sandbox)
+//	build       sources with a candidate's files -> products, or the compiler's log; the calls of compilers that
+//	            make or a script makes (in the sandbox)
 //	validate    original and candidate on fresh inputs, also of sizes that a target allows and does not list ->
 //	            a verdict, with each reason against it (in the sandbox)
 //	measure     original and candidate, interleaved -> which is faster, and how sure that is (in the sandbox)

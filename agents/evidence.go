@@ -38,7 +38,10 @@ type Evidence struct {
 	// Launches are the shapes in which kernels are launched on all inputs of the
 	// target's sizes, by kernel, where the profile tells.
 	Launches map[string]rules.Launch `json:"launches,omitempty"`
-	Seconds  float64                 `json:"seconds"` // that gathering it took
+	// Build are the calls of compilers by which it is built, where make or a script
+	// makes them; nil where the target says them itself.
+	Build   [][]string `json:"build,omitempty"`
+	Seconds float64    `json:"seconds"` // that gathering it took
 }
 
 // Values are the metrics as package align has them.
@@ -136,6 +139,9 @@ func (w *Workbench) profile(ctx context.Context, p *Program) (*Evidence, error) 
 	}
 	e.Report.Items = append(e.Report.Items, append(more, static...)...)
 	e.Report.Notes = append(e.Report.Notes, notes...)
+	if err := w.compiled(ctx, e, p); err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(e.Report.Items, func(a, b insight.Item) int {
 		switch {
 		case a.Importance > b.Importance:

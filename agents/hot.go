@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rooflab/rooflab/agents/edit"
+	"github.com/rooflab/rooflab/agents/rules"
 	"github.com/rooflab/rooflab/modeling/hot"
 	"github.com/rooflab/rooflab/modeling/insight"
 )
@@ -25,7 +26,7 @@ type HotKernel struct {
 // SelectHot finds the functions of the sources that a report's hot kernels are,
 // the most expensive first, up to those that cover a share of the time (0 is
 // hot.DefaultShare), and narrows what may be changed to them, and to what may have
-// been inlined into them. Where no hot kernel is a function with editable lines,
+// been inlined into them; files of the build keep their lines. Where no hot kernel is a function with editable lines,
 // the sources stay as they are.
 func SelectHot(r *insight.Report, sources []edit.Source, share float64) ([]HotKernel, []edit.Source) {
 	if share == 0 {
@@ -53,6 +54,9 @@ func SelectHot(r *insight.Report, sources []edit.Source, share float64) ([]HotKe
 	narrowed := make([]edit.Source, len(sources))
 	for i, s := range sources {
 		narrowed[i] = edit.Source{Path: s.Path, Text: s.Text}
+		if rules.BuildFile(s.Path) { // no profile is about it
+			narrowed[i].Editable = s.Editable
+		}
 		for _, k := range found {
 			if k.File == s.Path {
 				narrowed[i].Editable = append(narrowed[i].Editable, within(s.Editable, k.Lines)...)

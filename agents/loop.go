@@ -250,7 +250,7 @@ func fresh(round *Round) bool {
 func (r *runner) turn(ctx context.Context, round *Round, base *node, original *Program) error {
 	var shown []edit.Source
 	round.Hot, shown = SelectHot(round.Evidence.Report, base.sources, 0)
-	c := Case{Target: r.Target, Report: round.Evidence.Report, Sources: shown, Launches: round.Evidence.Launches, Round: round.Depth, Base: base.program.ID, Left: r.left()}
+	c := Case{Target: r.Target, Report: round.Evidence.Report, Sources: shown, Launches: round.Evidence.Launches, Build: round.Evidence.Build, Round: round.Depth, Base: base.program.ID, Left: r.left()}
 	c.Tried, c.Done = r.told(base)
 	s := situation(r.Target, round.Evidence.Report, shown)
 	var err error

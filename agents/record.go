@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rooflab/rooflab/agents/build"
 	"github.com/rooflab/rooflab/agents/sandbox"
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/collectors/host"
@@ -105,7 +106,7 @@ func versionLine(o sandbox.Outcome) string {
 }
 
 // compilers are looked for in scripts.
-var compilers = []string{"cc", "gcc", "g++", "c++", "clang", "clang++", "nvcc", "hipcc", "icx", "icpx", "nvc", "nvc++", "make", "cmake", "ninja"}
+var compilers = append(build.Compilers(), "make", "cmake", "ninja")
 
 // tools are the programs that a target's commands name, in their order. Behind
 // make and cmake is the machine's own compiler.

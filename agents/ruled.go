@@ -51,6 +51,9 @@ func (a ruled) Advise(_ context.Context, c Case) (Advice, error) {
 	for _, command := range c.Target.Build.Commands {
 		ask.Build = append(ask.Build, command)
 	}
+	if len(c.Build) > 0 {
+		ask.Build = c.Build
+	}
 	opt := a.opt
 	opt.Reassociate = opt.Reassociate || tolerant(c.Target)
 	advice := rules.Advisor{Options: opt}.Advise(ask)

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
         return 3;
     for (int i = 0; i < n; i++)
         a[i] = (x = x * 6364136223846793005u + 1442695040888963407u) >> 40;
-    for (int pass = 0; pass < 20; pass++)
+    for (int pass = 0; pass < 8; pass++)
         work(n, a, b);
     for (int i = 0; i < n; i += 1 + n / 1000)
         printf("%.17g\n", b[i]);

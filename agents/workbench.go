@@ -100,21 +100,26 @@ func (w *Workbench) Build(ctx context.Context, files []edit.File) (*Program, err
 	if err := w.writeSources(p); err != nil {
 		return nil, err
 	}
-	replace := map[string][]byte{}
-	for _, f := range files {
-		replace[f.Path] = []byte(f.Text)
-	}
-	limits := w.limits(w.Target.Build.Timeout)
-	limits.Output = 0
-	res, err := build.Build(ctx, w.box, build.Recipe{
-		Sources: w.sourceDir(p.ID), Replace: replace, Command: script(w.Target.Build.Commands), Products: w.Target.Build.Products,
-		Out: p.dir, ReadOnly: w.mounts(), Limits: limits, Watch: &sandbox.Watch{Secrets: []string{w.Dir, w.Target.Dir}},
-	})
+	res, err := build.Build(ctx, w.box, w.recipe(p))
 	if err != nil {
 		return nil, fmt.Errorf("building %s of %s: %w", p.ID, w.Target.Name, err)
 	}
 	p.Products, p.Failed, p.Log, p.End, p.Tried = res.Products, res.Reason, res.Log, res.Outcome.End, res.Outcome.Attempts
 	return p, nil
+}
+
+// recipe is how a program is built.
+func (w *Workbench) recipe(p *Program) build.Recipe {
+	replace := map[string][]byte{}
+	for _, f := range p.Files {
+		replace[f.Path] = []byte(f.Text)
+	}
+	limits := w.limits(w.Target.Build.Timeout)
+	limits.Output = 0
+	return build.Recipe{
+		Sources: w.sourceDir(p.ID), Replace: replace, Command: script(w.Target.Build.Commands), Products: w.Target.Build.Products,
+		Out: w.programDir(p.ID), ReadOnly: w.mounts(), Limits: limits, Watch: &sandbox.Watch{Secrets: []string{w.Dir, w.Target.Dir}},
+	}
 }
 
 // programDir is where the products of a program are.

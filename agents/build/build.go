@@ -83,16 +83,7 @@ func Build(ctx context.Context, box *sandbox.Box, r Recipe) (Result, error) {
 	if err := r.write(changed); err != nil {
 		return Result{}, fmt.Errorf("writing the candidate's files: %w", err)
 	}
-	skip := r.Skip
-	if skip == nil {
-		skip = []string{".git"}
-	}
-	c := sandbox.Command{
-		// One stream: what belongs to which command is seen from the order.
-		Argv: append([]string{"sh", "-c", `exec "$@" 2>&1`, "sh"}, r.Command...),
-		Env:  r.Env, ReadOnly: r.ReadOnly, Limits: r.Limits, Watch: r.Watch, Keep: r.Out, KeepOnly: r.Products,
-		Put: []sandbox.Copy{{From: r.Sources, Skip: skip}, {From: changed}},
-	}
+	c := r.command(changed)
 	// What an earlier build left must not pass for this one's.
 	for _, p := range r.Products {
 		if err := os.Remove(filepath.Join(r.Out, p)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -127,6 +118,20 @@ func Build(ctx context.Context, box *sandbox.Box, r Recipe) (Result, error) {
 		res.Products = append(res.Products, p)
 	}
 	return res, nil
+}
+
+// command builds, with the candidate's files from a folder.
+func (r Recipe) command(changed string) sandbox.Command {
+	skip := r.Skip
+	if skip == nil {
+		skip = []string{".git"}
+	}
+	return sandbox.Command{
+		// One stream: what belongs to which command is seen from the order.
+		Argv: append([]string{"sh", "-c", `exec "$@" 2>&1`, "sh"}, r.Command...),
+		Env:  r.Env, ReadOnly: r.ReadOnly, Limits: r.Limits, Watch: r.Watch, Keep: r.Out, KeepOnly: r.Products,
+		Put: []sandbox.Copy{{From: r.Sources, Skip: skip}, {From: changed}},
+	}
 }
 
 func (r Recipe) check() error {

@@ -29,11 +29,18 @@
 // 2001, chapters 2, 5 and 8); what is not understood is never touched. The
 // Transformations say what each needs and which rules of insight speak for it.
 //
+// What the compiler is asked for is read off the commands that compile a source
+// (Compiled). Other flags are proposed where a file of the build is among the
+// sources and its lines may be changed; else a function asks by an attribute.
+//
 // # What is taken for granted
 //
 // Integers do not overflow, indices stay in their dimension, and pure functions of
 // the C library are called for their value and not for errno. A processor with AVX2
-// is asked for by one transformation (flags). Sums of floating-point numbers keep
-// their order, and products and sums are not fused, unless Options.Reassociate says
-// that a tolerance allows it. Whoever applies an edit validates it all the same.
+// is asked for by one transformation (flags), and the one that builds by another
+// (build-flags). Sums of floating-point numbers keep their order, and products and
+// sums are not fused, unless Options.Reassociate says that a tolerance allows it; a
+// proposal that makes use of it says which of both it is in Assumes, and others do
+// not. In C++, std::pow and the like are the functions of the C library, in the type
+// that their arguments ask for. Whoever applies an edit validates it all the same.
 package rules

@@ -17,8 +17,9 @@ type Case struct {
 	Sources []edit.Source
 	// Evidence is what may be cited, such as the Items of insight's Report.
 	Evidence []insight.Item
-	// Build are the commands that build the program: their flags say what pragmas
-	// mean. None: no OpenMP, and a compiler that is not known.
+	// Build are the commands that build the program, those of make or a script as
+	// they are run in the end: their flags say what pragmas mean. None: no OpenMP,
+	// and a compiler that is not known.
 	Build [][]string
 	// Launches are the shapes in which kernels are launched, by kernel, where they
 	// are known beyond what Sources say. They must hold for all inputs.
@@ -50,8 +51,8 @@ type Options struct {
 type Proposal struct {
 	Transformation string `json:"transformation"` // its name, see Transformations
 	File           string `json:"file"`
-	Function       string `json:"function"`
-	Line           int    `json:"line"` // where the loop or statement begins
+	Function       string `json:"function"` // "" where it is of the build
+	Line           int    `json:"line"`     // where the loop or statement begins
 	// Gain is the part of the time that is expected to be saved, 0 to 1: a rule of
 	// thumb, to sort by, and no measurement.
 	Gain float64 `json:"gain"`
@@ -113,7 +114,11 @@ func (a Advisor) Advise(c Case) Advice {
 		u.strict = u.strict && !slices.Contains(command, "-fno-strict-aliasing")
 	}
 	for _, s := range c.Sources {
-		u.files = append(u.files, syntax.Parse(s.Text))
+		text := s.Text
+		if BuildFile(s.Path) {
+			text = "" // it has no functions
+		}
+		u.files = append(u.files, syntax.Parse(text))
 		u.paths = append(u.paths, s.Path)
 	}
 	written := u.launches()
@@ -143,11 +148,13 @@ func (a Advisor) Advise(c Case) Advice {
 				out.Refusals = append(out.Refusals, Refusal{All, s.Path, fn.Name, v.file.Line(p.Offset), p.Text + " is not understood here"})
 			}
 			for _, t := range Transformations {
-				f.t = t
-				t.find(f)
+				if f.t = t; t.find != nil {
+					t.find(f)
+				}
 			}
 		}
 	}
+	builds(c, a.Options, &out)
 	slices.SortStableFunc(out.Proposals, func(x, y Proposal) int {
 		return cmp.Or(cmp.Compare(y.Gain, x.Gain), cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Transformation, y.Transformation))
 	})

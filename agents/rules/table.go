@@ -6,6 +6,10 @@ var (
 	gpuRules     = []string{"excess-sectors", "global-load-bytes-per-sector", "global-store-bytes-per-sector", "global-load-sectors", "global-store-sectors", "l1-hit-rate", "l2-hit-rate", "amd-l2-hit-rate", "dram-bound", "memory-pipe", "work-item-stride", "work-group-shape"}
 )
 
+// BuildRule is the rule of evidence that says what the commands of a build leave
+// undone.
+const BuildRule = "build-flags"
+
 // Transformations are all that there are, in the order in which they are looked
 // for.
 var Transformations = []Transformation{
@@ -41,6 +45,8 @@ var Transformations = []Transformation{
 		Precondition: "integers, or Reassociate; one element for each work-item; all get there"},
 	{Name: "group-shape", Title: "work-groups long in the first dimension", Gain: 0.3, Rules: gpuRules, find: groupShape,
 		Precondition: "sizes are written as numbers and divide; no kernel looks at its work-group"},
-	{Name: "flags", Title: "more of the compiler's optimisations and of the processor's vectors", Gain: 0.3, Rules: computeRules, Counts: []string{"Ir"}, find: flags,
+	{Name: "flags", Title: "more of the compiler's optimisations and of the processor's vectors", Gain: 0.3, Rules: append([]string{BuildRule}, computeRules...), Counts: []string{"Ir"}, find: flags,
 		Precondition: "GCC; contraction is off, so that products and sums round as before; fast-math only with Reassociate"},
+	{Name: buildFlags, Title: "the build asks for more of the compiler", Gain: 0.5, Rules: append([]string{BuildRule}, computeRules...),
+		Precondition: "a line of a file of the build may be changed and has the flags that the compiler is seen to be given; contraction is off unless Reassociate; OpenMP only for pragmas that are there"},
 }

@@ -9,18 +9,6 @@ import (
 	"github.com/rooflab/rooflab/agents/rules/syntax"
 )
 
-// flag reports whether a command of the build has one of some flags.
-func (f *finder) flag(flags ...string) bool {
-	for _, command := range f.c.Build {
-		for _, w := range command {
-			if slices.Contains(flags, w) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // device reports whether the function runs for each work-item of a launch.
 func (f *finder) device() bool {
 	return f.fn.Kernel || strings.HasSuffix(f.path, ".cl") || strings.HasSuffix(f.path, ".cu")
@@ -124,7 +112,11 @@ func threads(f *finder) {
 			f.refuse(l.node, "%s", why)
 			continue
 		case !f.flag("-fopenmp", "-qopenmp"):
-			f.refuse(l.node, "its iterations do not depend on each other, but the commands of the build show no -fopenmp (what make or a script adds is not seen)")
+			unseen := ""
+			if len(f.flagged()) == 0 {
+				unseen = " (what make or a script adds is not seen)"
+			}
+			f.refuse(l.node, "its iterations do not depend on each other, but the commands of the build show no -fopenmp%s", unseen)
 			continue
 		case f.pragmas(l.node, "omp"):
 			f.refuse(l.node, "it has a pragma already, or is in a parallel region")
@@ -270,22 +262,18 @@ func flags(f *finder) {
 	if f.device() || len(f.loops) == 0 {
 		return
 	}
-	gcc, fast := false, f.flag("-O3", "-Ofast")
-	for _, command := range f.c.Build {
-		if len(command) > 0 {
-			base := command[0][strings.LastIndexByte(command[0], '/')+1:]
-			gcc = gcc || base == "gcc" || base == "cc" || base == "g++" || strings.HasPrefix(base, "gcc-")
-		}
-	}
-	native := false
-	for _, command := range f.c.Build {
-		for _, w := range command {
-			native = native || strings.HasPrefix(w, "-march=") || strings.HasPrefix(w, "-mavx")
-		}
+	how, known := f.compilation()
+	gcc, fast, native := false, how.Optimised() == 3 && len(how.Hinders) == 0, how.Native
+	for _, command := range f.flagged() {
+		base := command[0][strings.LastIndexByte(command[0], '/')+1:]
+		gcc = gcc || base == "cc" || strings.Contains(base, "gcc") || strings.Contains(base, "g++")
 	}
 	switch {
-	case !gcc:
+	case !known:
 		f.refuse(head, "that the compiler is GCC is not known: no command of the build names it")
+		return
+	case !gcc:
+		f.refuse(head, "the compiler is %s, and the attribute is GCC's", how.Command[0])
 		return
 	case native && fast:
 		f.refuse(head, "the build asks for -O3 and for this processor already")
@@ -299,9 +287,14 @@ func flags(f *finder) {
 		f.refuse(head, "the line where the function begins may not be changed")
 		return
 	}
-	options := `"O3", "fp-contract=off"`
+	options := `"O3"`
+	if len(how.Hinders) > 0 {
+		options += `, "tree-vectorize"`
+	}
 	if f.opt.Reassociate {
-		options = `"O3", "fast-math"`
+		options += `, "fast-math"`
+	} else {
+		options += `, "fp-contract=off"`
 	}
 	attribute := "__attribute__((optimize(" + options + ")"
 	if !native {

@@ -15,7 +15,7 @@
 //	language = "c"                       # c, c++, cuda, hip, opencl
 //
 //	[sources]
-//	editable = ["heat.c"]                # what may be changed, within [[hot]] where there is one
+//	editable = ["heat.c"]                # what may be changed, within [[hot]] where there is one; a Makefile, too
 //	read_only = ["main.c", "heat.h"]     # shown, and copied beside it
 //
 //	[build]
