@@ -16,7 +16,14 @@ import (
 // they predict, all of them with the same weight: what models of different kinds
 // get wrong in different ways cancels in part (Breiman 1996, stacked regressions,
 // with the weights given).
-type Mean struct{ Learners []predict.Learner }
+type Mean struct {
+	Learners []predict.Learner
+	// Apart, if not 0, makes the spread of a prediction Apart plus the standard
+	// deviation of the logarithms that the models predict: where they do not agree,
+	// they are less to be relied on. It is how far off, in the same units, they are
+	// where they agree.
+	Apart float64
+}
 
 const kindMean = "mean of models"
 
@@ -25,6 +32,7 @@ func init() { predict.Register(kindMean, decodeMean) }
 type meanModel struct {
 	about  predict.Description
 	models []predict.Model
+	apart  float64
 }
 
 // Fit implements predict.Learner. The Model is a predict.Spread.
@@ -32,10 +40,13 @@ func (l Mean) Fit(ctx context.Context, e *predict.Examples, seed uint64) (predic
 	if len(l.Learners) == 0 {
 		return nil, errors.New("fitting a mean of models: there are no learners")
 	}
+	if l.Apart < 0 || math.IsNaN(l.Apart) || math.IsInf(l.Apart, 0) {
+		return nil, fmt.Errorf("fitting a mean of models: Mean.Apart is %g, want a positive number, or 0 to leave it", l.Apart)
+	}
 	if err := e.Check(true); err != nil {
 		return nil, fmt.Errorf("fitting a mean of models: %w", err)
 	}
-	m := &meanModel{about: predict.About(kindMean, e, seed)}
+	m := &meanModel{about: predict.About(kindMean, e, seed), apart: l.Apart}
 	var details []string
 	for i, one := range l.Learners {
 		model, err := one.Fit(ctx, e, seed)
@@ -56,6 +67,9 @@ func (l Mean) Fit(ctx context.Context, e *predict.Examples, seed uint64) (predic
 	slices.Sort(m.about.Features)
 	m.about.Features = slices.Compact(m.about.Features)
 	m.about.Detail = fmt.Sprintf("geometric mean of %d: %s", len(m.models), strings.Join(details, "; "))
+	if l.Apart != 0 {
+		m.about.Detail += fmt.Sprintf("; intervals are as wide as %g and the deviation of the %d", l.Apart, len(m.models))
+	}
 	return m, nil
 }
 
@@ -74,10 +88,17 @@ func (m *meanModel) Log(ctx context.Context, e *predict.Examples) ([]float64, er
 	return out, nil
 }
 
-// Spread implements predict.Spread: the geometric mean of the spreads of those
-// models that know one, for which it does not matter that the scale of each is
-// its own; 1 where none does.
+// Spread implements predict.Spread: with Mean.Apart how far the models are apart,
+// else the geometric mean of the spreads of those models that know one, for which
+// it does not matter that the scale of each is its own; 1 where none does.
 func (m *meanModel) Spread(ctx context.Context, e *predict.Examples) (below, above []float64, err error) {
+	if m.apart > 0 {
+		below, err = m.deviation(ctx, e)
+		for r := range below {
+			below[r] += m.apart
+		}
+		return below, below, err
+	}
 	below, above = make([]float64, e.Len()), make([]float64, e.Len())
 	n := 0.0
 	for _, one := range m.models {
@@ -101,12 +122,32 @@ func (m *meanModel) Spread(ctx context.Context, e *predict.Examples) (below, abo
 	return below, above, nil
 }
 
+// deviation is the standard deviation of what the models predict, in each row.
+func (m *meanModel) deviation(ctx context.Context, e *predict.Examples) ([]float64, error) {
+	all := make([][]float64, len(m.models))
+	for i, one := range m.models {
+		var err error
+		if all[i], err = one.Log(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]float64, e.Len())
+	of := make([]float64, len(all))
+	for r := range out {
+		for i := range all {
+			of[i] = all[i][r]
+		}
+		_, out[r] = predict.Moments(of)
+	}
+	return out, nil
+}
+
 // Parts implements predict.Compound.
 func (m *meanModel) Parts() []predict.Model { return slices.Clone(m.models) }
 
 // With implements predict.Compound.
 func (m *meanModel) With(parts []predict.Model) predict.Compound {
-	return &meanModel{about: m.about, models: slices.Clone(parts)}
+	return &meanModel{about: m.about, models: slices.Clone(parts), apart: m.apart}
 }
 
 // Describe implements predict.Model.
@@ -116,11 +157,12 @@ func (m *meanModel) Describe() predict.Description { return m.about }
 type meanFile struct {
 	About  predict.Description `json:"about"`
 	Models []json.RawMessage   `json:"models"`
+	Apart  float64             `json:"apart,omitempty"`
 }
 
 // MarshalJSON writes the models as predict.Encode does.
 func (m *meanModel) MarshalJSON() ([]byte, error) {
-	f := meanFile{About: m.about}
+	f := meanFile{About: m.about, Apart: m.apart}
 	for _, one := range m.models {
 		raw, err := predict.Encode(one)
 		if err != nil {
@@ -139,7 +181,10 @@ func decodeMean(raw json.RawMessage) (predict.Model, error) {
 	if len(f.Models) == 0 {
 		return nil, errors.New("it has no models")
 	}
-	m := &meanModel{about: f.About}
+	if f.Apart < 0 {
+		return nil, fmt.Errorf("its models are %g apart, want a positive number", f.Apart)
+	}
+	m := &meanModel{about: f.About, apart: f.Apart}
 	for _, raw := range f.Models {
 		one, err := predict.Decode(raw)
 		if err != nil {

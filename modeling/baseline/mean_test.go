@@ -87,9 +87,41 @@ func TestMeanIsThatOfLogarithms(t *testing.T) {
 	}
 }
 
-func TestMeansAreSavedWithTheirModels(t *testing.T) {
+// Logarithms of 1, 1 and 4 are apart by the square root of 2; with Apart that is
+// what counts, whatever the models say of themselves.
+func TestMeansAreUnsureWhereTheirModelsDisagree(t *testing.T) {
 	e := line()
-	learner := baseline.Mean{Learners: []predict.Learner{baseline.RidgeLearner{}, boost.Learner{Trees: 5, Leaves: 3, Held: -1, Quantiles: [2]float64{0.1, 0.9}}}}
+	m, err := baseline.Mean{Apart: 0.5, Learners: []predict.Learner{always{1, 7, 7}, always{1, 7, 7}, always{4, 7, 7}}}.Fit(t.Context(), e, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, above, err := m.(predict.Spread).Spread(t.Context(), e)
+	if err != nil || len(below) != 40 || math.Abs(below[3]-0.5-math.Sqrt2) > 1e-12 || !slices.Equal(below, above) {
+		t.Errorf("spread %v, %v (%v), want 0.5 and the square root of 2", below, above, err)
+	}
+	c, ok := m.(predict.Compound)
+	if !ok {
+		t.Fatalf("a %T", m)
+	}
+	again, _, err := c.With(c.Parts()).(predict.Spread).Spread(t.Context(), e)
+	if err != nil || !slices.Equal(again, below) {
+		t.Errorf("with the same parts %v (%v), want %v", again, err, below)
+	}
+	if _, err := (baseline.Mean{Apart: -1, Learners: []predict.Learner{always{1, 1, 1}}}).Fit(t.Context(), e, 1); err == nil || !strings.Contains(err.Error(), "Mean.Apart is -1") {
+		t.Error(err)
+	}
+}
+
+func TestMeansAreSavedWithTheirModels(t *testing.T) {
+	for _, apart := range []float64{0, 0.25} {
+		savedWithTheirModels(t, apart)
+	}
+}
+
+func savedWithTheirModels(t *testing.T, apart float64) {
+	t.Helper()
+	e := line()
+	learner := baseline.Mean{Apart: apart, Learners: []predict.Learner{baseline.RidgeLearner{}, boost.Learner{Trees: 5, Leaves: 3, Held: -1, Quantiles: [2]float64{0.1, 0.9}}}}
 	p, err := predict.Conformal{Learner: learner}.Fit(t.Context(), e, 1)
 	if err != nil {
 		t.Fatal(err)
