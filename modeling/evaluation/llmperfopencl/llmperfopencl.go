@@ -18,7 +18,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rooflab/rooflab/datasets/split"
@@ -181,13 +183,26 @@ func (s settings) leaveOut(o evaluation.Options) (string, error) {
 		return "", err
 	}
 	if c.Engine != s.backend {
-		why := c.Notice
-		if why == "" {
-			why = c.Why
-		}
-		return fmt.Sprintf("LLMPerf was left out: it trains on %s only, which takes hours elsewhere, and %s", s.backend, why), nil
+		return fmt.Sprintf("LLMPerf was left out: it trains on %s only, which takes hours elsewhere, and models run on %s here: `rooflab doctor` says why, `rooflab xla install` gets a plugin", s.backend, told(c.Why)), nil
 	}
 	return "", nil
+}
+
+// told is where a network runs, for results, which others read than who ran it: of
+// the plugin's path its file alone.
+func told(where string) string {
+	c, err := backend.Default()
+	if err != nil {
+		return where
+	}
+	return withoutFolder(where, c.Plugin)
+}
+
+func withoutFolder(text, path string) string {
+	if path == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, path, filepath.Base(path))
 }
 
 func distinct(keys []string) int {

@@ -185,7 +185,7 @@ func TestQuickAndMissingXLALeaveTheNetworkOutAndSaySo(t *testing.T) {
 	for _, c := range []struct {
 		rs  []evaluation.Result
 		why string
-	}{{quick, "as asked"}, {missing, "trains on xla only"}} {
+	}{{quick, "as asked"}, {missing, "trains on xla only, which takes hours elsewhere, and models run on GoMLX's Go backend here"}} {
 		if r := c.rs[0]; r.Name != nameTogether || !math.IsNaN(r.Value) || r.N != 0 || !strings.Contains(r.Note, "LLMPerf was left out") || !strings.Contains(r.Note, c.why) {
 			t.Errorf("%+v", r)
 		}
@@ -195,6 +195,16 @@ func TestQuickAndMissingXLALeaveTheNetworkOutAndSaySo(t *testing.T) {
 	}
 	if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "LLMPerf was left out") }) {
 		t.Errorf("said: %q", said)
+	}
+}
+
+func TestResultsNameAPluginWithoutItsFolder(t *testing.T) {
+	const plugin = "/home/ann/my plugins/pjrt_c_api_cpu_plugin.so"
+	if got := withoutFolder("XLA with the PJRT plugin "+plugin+" (PJRT C API 0.115)", plugin); got != "XLA with the PJRT plugin pjrt_c_api_cpu_plugin.so (PJRT C API 0.115)" {
+		t.Error(got)
+	}
+	if got := withoutFolder("GoMLX's Go backend", ""); got != "GoMLX's Go backend" {
+		t.Error(got)
 	}
 }
 

@@ -164,7 +164,7 @@ func (t *tested) results(ctx context.Context, progress func(string, int, int)) (
 			case m.name == mape.name:
 				r.Baseline, r.BaselineValue, r.Note = paper, paperMAPE, paperNote
 				if p.network != nil {
-					r.Note = "with a network trained on " + p.network.Backend() + "; " + r.Note
+					r.Note = "with a network trained on " + told(p.network.Backend()) + "; " + r.Note
 				}
 			case m.name == coverage.name:
 				r.Baseline, r.BaselineValue = "what the intervals are made for", level
