@@ -135,21 +135,27 @@ func only(m predict.Model) (*Model, error) {
 // Save writes a predictor whose Model is one of this package, or has one among its
 // parts (predict.Compound), into a folder, which is made: predictor.json, and
 // weights.safetensors, which Python's safetensors reads. A model without intervals
-// is &predict.Fitted{Model: m}.
+// is &predict.Fitted{Model: m}. A model that is in the folder stays as it is where
+// there is no space for the new one.
 func Save(dir string, f *predict.Fitted) error {
 	m, err := only(f.Model)
 	if err != nil {
 		return fmt.Errorf("saving to %s: %w", dir, err)
 	}
-	s, err := m.state()
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
-	if err == nil {
-		err = train.WriteFile(filepath.Join(dir, weightsFile), s, kindName)
-	}
-	if err != nil {
+	if err := m.save(dir, f); err != nil {
 		return fmt.Errorf("saving %s to %s: %w", kindName, dir, err)
+	}
+	return nil
+}
+
+// save writes both files before either takes the place of an earlier model's.
+func (m *Model) save(dir string, f *predict.Fitted) (err error) {
+	s, err := m.state()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
 	}
 	g := *f
 	g.Model = predict.Replace(f.Model, func(part predict.Model) predict.Model {
@@ -158,18 +164,26 @@ func Save(dir string, f *predict.Fitted) error {
 		}
 		return part
 	})
-	var b bytes.Buffer
-	if err := predict.Save(&b, &g); err != nil {
+	file, err := os.Create(filepath.Join(dir, predictorFile+".new"))
+	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, predictorFile)
-	if err := os.WriteFile(path+".new", b.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("saving %s to %s: %w", kindName, dir, err)
+	defer func() {
+		if err != nil {
+			file.Close()
+			os.Remove(file.Name())
+		}
+	}()
+	if err := predict.Save(file, &g); err != nil {
+		return err
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("saving %s to %s: %w", kindName, dir, err)
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
 	}
-	return nil
+	if err := train.WriteFile(filepath.Join(dir, weightsFile), s, kindName); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), filepath.Join(dir, predictorFile))
 }
 
 // Load reads what Save wrote. On the backend it was trained on it predicts the

@@ -166,6 +166,22 @@ func TestSavedAndLoadedPredictsTheSameBits(t *testing.T) {
 	if _, err := llmperf.Load(dir, ""); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("half of the weights: %v", err)
 	}
+	// Where the weights cannot be written, nothing takes the place of what is there.
+	if err := os.Remove(weights); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(weights, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := llmperf.Save(dir, h); err == nil || !strings.Contains(err.Error(), "weights.safetensors") {
+		t.Errorf("weights in the place of a folder: %v", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, "predictor.json")); err != nil || !bytes.Equal(after, raw) {
+		t.Errorf("%v: the predictor was changed without its weights", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*.new")); err != nil || len(left) > 0 {
+		t.Errorf("%v: %v is left", err, left)
+	}
 	if err := llmperf.Save(dir, &predict.Fitted{Model: f.Model.(predict.Compound).Parts()[0]}); err == nil || !strings.Contains(err.Error(), "0 networks") {
 		t.Errorf("trees alone: %v", err)
 	}
