@@ -16,6 +16,7 @@ import (
 
 	"github.com/rooflab/rooflab/datasets"
 	"github.com/rooflab/rooflab/datasets/split"
+	"github.com/rooflab/rooflab/modeling/backend"
 	"github.com/rooflab/rooflab/modeling/llmperf"
 	_ "github.com/rooflab/rooflab/modeling/llmperf/gomlx" // the engine
 	"github.com/rooflab/rooflab/modeling/llmperf/ontrees"
@@ -77,6 +78,13 @@ same model as if nothing had happened. Trees are not kept: they grow anew first.
 			}
 			if err := resumable(o); err != nil {
 				return err
+			}
+			notice, err := backendNotice(o.Train.Backend)
+			if err != nil {
+				return err
+			}
+			if notice != "" {
+				fmt.Fprintln(cmd.ErrOrStderr(), "note: "+notice)
 			}
 			var l predict.Learner = llmperf.Learner{Options: o}
 			if !alone {
@@ -157,6 +165,21 @@ func resumable(o llmperf.Options) error {
 	return nil
 }
 
+// backendNotice opens the backend that the network is to be trained on, which no
+// one shall wait minutes for to hear that it is missing, and says what is second
+// best about it.
+func backendNotice(config string) (string, error) {
+	if config != "" {
+		_, err := backend.Open(config)
+		return "", err
+	}
+	c, err := backend.Default()
+	if err != nil {
+		return "", err
+	}
+	return c.Notice, nil
+}
+
 func trainLLMPerf(ctx context.Context, store, out string, test float64, seed uint64, l predict.Learner, w io.Writer) error {
 	s, err := datasets.Open(store, datasets.ReadOnly)
 	if err != nil {
@@ -174,6 +197,9 @@ func trainLLMPerf(ctx context.Context, store, out string, test float64, seed uin
 	if err != nil {
 		return err
 	}
+	if err := os.MkdirAll(checkpoints(out), 0o755); err != nil { // not after trees took minutes
+		return fmt.Errorf("--out: %w", err)
+	}
 	fitted, err := predict.Conformal{Learner: l, Fraction: 0.1}.Fit(ctx, e.Rows(p.Train), seed)
 	if errors.Is(err, context.Canceled) {
 		if last, none := train.LastFile(checkpoints(out)); none == nil {
@@ -188,7 +214,7 @@ func trainLLMPerf(ctx context.Context, store, out string, test float64, seed uin
 		return fmt.Errorf("the predictor is a %T", fitted)
 	}
 	if err := llmperf.Save(out, f); err != nil {
-		return err
+		return fmt.Errorf("%w\nthe same command with --resume makes the model again from the last checkpoint", err)
 	}
 	held := e.Rows(p.Test)
 	const level = 0.9
