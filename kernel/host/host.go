@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"plugin"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -251,6 +252,11 @@ func (h *Host) run(c Command) *Failure {
 	}()
 	<-finished
 	if lf != nil {
+		if told := telling(values); len(told) > 0 && !has && !c.Silent {
+			if b, err := render(told); err == nil {
+				h.send(Event{Op: "display", Bundle: &b}, true)
+			}
+		}
 		return convert(lf)
 	}
 	if has && !c.Silent {
@@ -266,6 +272,20 @@ func (h *Host) run(c Command) *Failure {
 		h.send(Event{Op: "result", Bundle: &b}, true)
 	}
 	return nil
+}
+
+// telling returns, of the values beside an error, those that hold something.
+func telling(values []any) []any {
+	var all []any
+	for _, v := range values {
+		switch r := reflect.ValueOf(v); {
+		case v == nil || r.IsZero():
+		case (r.Kind() == reflect.Slice || r.Kind() == reflect.Map) && r.Len() == 0:
+		default:
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 // render guards against values whose methods panic.
@@ -284,6 +304,10 @@ func convert(f *live.Failure) *Failure {
 		out.Text = fmt.Sprint(f.Value) // which survives methods that panic
 		if _, ok := f.Value.(runtime.Error); ok && f.Kind == "panic" && !strings.HasPrefix(out.Text, "runtime error") {
 			out.Text = "runtime error: " + out.Text
+		}
+		var exit *exec.ExitError // whose text is the status alone
+		if err, ok := f.Value.(error); ok && errors.As(err, &exit) && len(exit.Stderr) > 0 {
+			out.Text += ": " + strings.TrimSpace(string(exit.Stderr))
 		}
 	}
 	return out

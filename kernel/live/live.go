@@ -144,8 +144,7 @@ func Result(values ...any) {
 }
 
 // ResultOrError is Result for a call whose last value is an error: a nil error
-// is not shown, any other fails the cell, and the values beside it, which mean
-// nothing then, are not shown either.
+// is not shown, any other fails the cell.
 func ResultOrError(values ...any) {
 	if values = withoutError(values); len(values) > 0 {
 		Result(values...)
@@ -172,6 +171,7 @@ func withoutError(values []any) []any {
 			kind = "interrupted"
 		}
 		c.failure = &Failure{Kind: kind, Value: values[n]}
+		c.result = values[:n] // perhaps they tell why, as a program's output does
 	}
 	return nil
 }
@@ -285,7 +285,8 @@ func failure(v any) *Failure {
 }
 
 // Run runs one cell's function on the calling goroutine and reports its
-// trailing values and its failure. It does not return if the cell calls
+// trailing values, those beside an error included, and its failure. has says
+// that the values are the cell's result. It does not return if the cell calls
 // runtime.Goexit.
 func Run(f func()) (result []any, has bool, fail *Failure) {
 	c := newCell()

@@ -59,6 +59,9 @@ func TestRedeclaringReplaces(t *testing.T) {
 	n.want("boxed.(interface{ Double() int }).Double()", "8")
 	n.run("old = old; old.X++")
 	n.want("old.X", "5")
+	if tb := n.fail("old = point{1, \"y\"}", "CompileError"); !strings.Contains(tb, "declare the variable again") {
+		t.Errorf("two types of one name are not told apart: %s", tb)
+	}
 	n.want("v := 1\nv", "1")
 	n.want("v := \"text\"\nv", "text")
 	n.want("v := len(v)\nv", "4")

@@ -14,7 +14,11 @@ import (
 func problemError(ps cell.Problems, label, source string) *Error {
 	lines := strings.Split(source, "\n")
 	var tb []string
-	for _, p := range ps {
+	for i, p := range ps {
+		if strings.Contains(p.Msg, cell.Mark+"old") {
+			p.Msg += "; a variable has the type as it was before that was declared anew: declare the variable again"
+			ps[i] = p
+		}
 		tb = append(tb, cleanText(p.String()))
 		if p.File == label && p.Line >= 1 && p.Line <= len(lines) {
 			text := lines[p.Line-1]

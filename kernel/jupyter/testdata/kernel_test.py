@@ -284,6 +284,12 @@ class FaultsOfGoNB(KernelCase):
                 reply, outputs = self.run_cell(code)
                 self.assertEqual(reply["status"], "ok", reply)
                 self.assertEqual(self.result(outputs), shown)
+        reply, outputs = self.run_cell('exec.Command("sh", "-c", "echo why; exit 4").CombinedOutput()')
+        self.assertEqual((reply["status"], reply["evalue"]), ("error", "exit status 4"), reply)
+        self.assertEqual([m["msg_type"] for m in outputs], ["display_data", "error"])
+        self.assertIn("why", outputs[0]["content"]["data"]["text/plain"])
+        reply, _ = self.run_cell('exec.Command("sh", "-c", "echo why >&2; exit 4").Output()')
+        self.assertEqual(reply["evalue"], "exit status 4: why")
         for code in ['_ = os.Remove("no such file")', 'os.Chdir(".")']:
             with self.subTest(code=code):
                 reply, outputs = self.run_cell(code)
