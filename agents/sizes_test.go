@@ -125,7 +125,7 @@ func TestCandidatesThatAreRightAtTheListedSizesAloneAreRefused(t *testing.T) {
 			t.Fatalf("%s: %+v", c.Proposal.Name, v)
 		}
 		if right := c.Proposal.Name == "once"; right {
-			if !v.OK || v.Inputs != 5 || !c.Kept {
+			if !v.OK || v.Inputs != 2 || len(v.Seeds) != 5 || !c.Kept {
 				t.Errorf("%s: %+v, %v", c.Proposal.Name, v, c.Rejected)
 			}
 			continue

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/rooflab/rooflab/agents/measure"
 	"github.com/rooflab/rooflab/agents/target"
@@ -37,10 +38,10 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 // Validation says whether a candidate computes what the original does.
 type Validation struct {
 	OK      bool              `json:"ok"`
-	Inputs  int               `json:"inputs"` // that were compared, all fresh
+	Inputs  int               `json:"inputs"` // of Sizes, that were compared, all fresh
 	Seeds   []uint64          `json:"seeds"`
 	Sizes   []string          `json:"sizes,omitempty"` // that the target lists
-	Drawn   *DrawnSizes       `json:"drawn,omitempty"` // beside them; nil where none were
+	Drawn   *DrawnSizes       `json:"drawn,omitempty"` // beside them, one input of each; nil where there are none
 	Reasons []validate.Reason `json:"reasons,omitempty"`
 	At      string            `json:"at_size,omitempty"` // the size of the input on which it was turned down
 	// Outputs says how each output of the first input compares.
@@ -74,7 +75,12 @@ func (w *Workbench) Validate(ctx context.Context, original, candidate *Program) 
 	if err != nil {
 		return Validation{}, fmt.Errorf("comparing outputs of %s: %w", w.Target.Name, w.Drawn.failed(err))
 	}
-	out := Validation{OK: v.OK(), Inputs: len(v.Cases), Seeds: v.Seeds(), Sizes: sizes, Reasons: w.Drawn.reasons(v, len(sizes)), Unstable: v.Unstable, Fixed: v.Fixed}
+	out := Validation{OK: v.OK(), Seeds: v.Seeds(), Sizes: sizes, Reasons: w.Drawn.reasons(v, len(sizes)), Unstable: v.Unstable, Fixed: v.Fixed}
+	for _, one := range v.Cases {
+		if !slices.Contains(w.Drawn.Sizes, one.Input[string(target.Size)]) {
+			out.Inputs++
+		}
+	}
 	if len(w.Drawn.Sizes) > 0 {
 		drawn := w.Drawn
 		out.Drawn = &drawn
