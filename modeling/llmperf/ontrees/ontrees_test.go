@@ -3,6 +3,7 @@ package ontrees_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -104,6 +105,57 @@ func TestTheWholeIsMadeOfItsParts(t *testing.T) {
 	})
 	if networks != 1 {
 		t.Errorf("%d networks are among the parts, want 1", networks)
+	}
+}
+
+// A run that ends in the middle of the network's steps goes on to the same model,
+// though its trees grow anew.
+func TestAResumedRunPredictsTheSameBits(t *testing.T) {
+	e, err := llmperf.Table(sixty())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options()
+	o.Network.Train.Steps, o.Network.Train.Every, o.Network.Train.Backend = 5, 2, "go"
+	fit := func(ctx context.Context, o ontrees.Options) (predict.Model, error) { return ontrees.New(o).Fit(ctx, e, 1) }
+	whole, err := fit(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o.Network.Train.Dir = t.TempDir()
+	o.Network.Train.Progress = func(p train.Progress) {
+		if p.Step == 3 {
+			cancel()
+		}
+	}
+	if _, err := fit(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v, want that it was cancelled", err)
+	}
+	first := 0
+	o.Network.Train.Resume, o.Network.Train.Progress = true, func(p train.Progress) {
+		if first == 0 {
+			first = p.Step
+		}
+	}
+	resumed, err := fit(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first != 3 && first != 4 {
+		t.Errorf("the first step that is told is %d, want one behind the third", first)
+	}
+	e.Y = nil
+	if !slices.Equal(logs(t, resumed, e), logs(t, whole, e)) {
+		t.Error("the resumed run gives another model")
+	}
+	for _, m := range []predict.Model{whole, resumed} {
+		predict.Each(m, func(m predict.Model) {
+			if n, ok := m.(*llmperf.Model); ok {
+				n.Close()
+			}
+		})
 	}
 }
 
