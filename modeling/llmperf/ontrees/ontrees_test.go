@@ -117,7 +117,9 @@ func TestAResumedRunPredictsTheSameBits(t *testing.T) {
 	}
 	o := options()
 	o.Network.Train.Steps, o.Network.Train.Every, o.Network.Train.Backend = 5, 2, "go"
-	fit := func(ctx context.Context, o ontrees.Options) (predict.Model, error) { return ontrees.New(o).Fit(ctx, e, 1) }
+	fit := func(ctx context.Context, o ontrees.Options) (predict.Model, error) {
+		return ontrees.New(o).Fit(ctx, e, 1)
+	}
 	whole, err := fit(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
