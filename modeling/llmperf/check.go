@@ -177,7 +177,11 @@ func wants(p *csource.Variable, i int) string {
 		if p.Type.Elem != nil && nameOf(p.Type.Elem) != "" {
 			of = nameOf(p.Type.Elem)
 		}
-		return name + "=buf:" + of + ":COUNT"
+		of = name + "=buf:" + of + ":COUNT"
+		if e := p.Type.Elem; e != nil && e.Class == csource.Struct {
+			of += fmt.Sprintf(" (structs of %d bytes)", e.Size())
+		}
+		return of
 	case Local:
 		return name + "=local:BYTES"
 	case Scalar:

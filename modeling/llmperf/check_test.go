@@ -51,7 +51,7 @@ func TestArgumentsGetTheNamesOfTheirParameters(t *testing.T) {
 func TestLaunchesThatCannotBeAreErrors(t *testing.T) {
 	const fits = "n=int:1024 a=float:2 x=buf:float:1024 y=buf:float:1024"
 	two := "kernel void f(global int *x) {} kernel void g(global int *x, local float4 *s) {} int h(int v) { return v; }"
-	body := "typedef struct { float dt; int n; } P; kernel void k(P p, float2 v) {}"
+	body := "typedef struct { float dt; int n; } P; kernel void k(P p, float2 v, global P *ps) {}"
 	image := "kernel void k(read_only image2d_t i, sampler_t s) {}"
 	for _, c := range []struct{ source, kernel, args, want string }{
 		{saxpy, "", "", "the first that is missing is number 1; kernel saxpy takes, in this order: n=int:VALUE a=float:VALUE x=buf:float:COUNT y=buf:float:COUNT"},
@@ -64,8 +64,8 @@ func TestLaunchesThatCannotBeAreErrors(t *testing.T) {
 		{two, "", "x=buf:int:4", "2 kernels, f, g: name one"},
 		{two, "h", "v=int:4", "no kernel h; it has f, g"},
 		{two, "g", "x=buf:int:4 s=buf:float4:4", "it is for local memory, this is a buffer; kernel g takes, in this order: x=buf:int:COUNT s=local:BYTES"},
-		{body, "", "p=raw:00000000 v=float2:1,2", "it has 4 bytes, the parameter 8"},
-		{body, "", "p=raw:0000000000000000 v=float2:1", "float2 has 2 values, found 1"},
+		{body, "", "p=raw:00000000 v=float2:1,2 ps=buf:long:4", "it has 4 bytes, the parameter 8; kernel k takes, in this order: p=raw:HEX (8 bytes) v=float2:VALUE ps=buf:TYPE:COUNT (structs of 8 bytes)"},
+		{body, "", "p=raw:0000000000000000 v=float2:1 ps=buf:long:4", "float2 has 2 values, found 1"},
 		{image, "", "i=buf:float4:4 s=int:1", "of type image2d_t: a launch with it cannot be described"},
 		{"int main(void) { return 0; }", "", "", "the source has no kernel"},
 		{"", "", "", "the source has no kernel"},

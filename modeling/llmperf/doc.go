@@ -6,8 +6,9 @@
 //
 // In flow measured launches (Example); out flows a Model, which is a
 // predict.Model: Table makes of examples what package predict, its intervals
-// and its baselines work on. A sequence (Encoder) is the normalised source,
-// what is known of each argument, and the launch's sizes. Beside its id every
+// and its baselines work on. A launch that somebody describes by hand goes through
+// Check first. A sequence (Encoder) is the normalised source, what is known of
+// each argument, and the launch's sizes. Beside its id every
 // token of a number carries the number's log2, and beside the sequence the
 // network gets the counts that kernelcost finds in the text, unless
 // Options.Text leaves it to the text alone.
