@@ -259,11 +259,12 @@ func (p *parser) align(row []delimited.Cell) ([]delimited.Cell, error) {
 		return nil, bad
 	}
 	sort.Ints(gone)
+	line := row[0].Line
 	full := make([]delimited.Cell, 0, want)
 	for i := range want {
 		if len(gone) > 0 && gone[0] == i {
 			gone = gone[1:]
-			full = append(full, delimited.Cell{Line: row[0].Line, Column: 1})
+			full = append(full, delimited.Cell{Line: line, Column: 1})
 			continue
 		}
 		full = append(full, row[0])

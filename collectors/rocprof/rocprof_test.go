@@ -364,3 +364,12 @@ func TestCutTablesGiveAnErrorOrWhatIsWhole(t *testing.T) {
 func FuzzCSV(f *testing.F) {
 	parsertest.Fuzz(f, "rocprof-csv", v1, counters3, v2head+`1,4,1,7,15,16,1024,64,0,0,8,0,16,64,"h (.kd)",100,900,33,1.0`+"\n", "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"\n\"a\",1,2,3,4\n")
 }
+
+// The columns that the rows lack may be the last ones.
+func TestRowsWithoutTheTimestampsAtTheEnd(t *testing.T) {
+	r := parsertest.MustParse(t, "rocprof-csv", "x.csv", "Dispatch_ID,GPU_ID,Queue_ID,Queue_Index,PID,TID,GRD,WGR,LDS,SCR,Arch_VGPR,ACCUM_VGPR,SGPR,Wave_Size,Kernel_Name,Start_Timestamp,End_Timestamp\n"+
+		"1,0,1,0,5,5,1024,64,0,0,8,4,16,64,\"k(int, int)\"\n")
+	if len(r.Launches) != 1 || r.Launches[0].DurNs.Valid || r.Launches[0].Regs.V != 8 || len(r.Warnings) != 1 {
+		t.Errorf("%+v, %v", r.Launches, r.Warnings)
+	}
+}
