@@ -190,5 +190,6 @@ func parse(ctx context.Context, f Format, in *Input, out *Output) (err error) {
 			err = fmt.Errorf("%s: the parser of format %s failed after line %d: %v: this is a fault of rooflab, please report it with the file", in.Name, f.Name, in.line, p)
 		}
 	}()
+	out.in = in
 	return f.Parse(ctx, in, out)
 }
