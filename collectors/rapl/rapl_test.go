@@ -57,7 +57,8 @@ func twoPackages() map[string]string {
 // wraps, by hand 262143328850 - 262143000000 + 2000000 = 2328850 uJ.
 func TestEnergyOfEachDomain(t *testing.T) {
 	s, dir := zones(t, twoPackages())
-	script := `echo 2000000 > "$0/intel-rapl:0/energy_uj"; echo 8000000 > "$0/intel-rapl:0:0/energy_uj"; echo 1000100 > "$0/intel-rapl:1/energy_uj"`
+	// The kernel's counters are never empty: they change in one step.
+	script := `set_to() { echo $1 > "$2.new"; mv "$2.new" "$2"; }; set_to 2000000 "$0/intel-rapl:0/energy_uj"; set_to 8000000 "$0/intel-rapl:0:0/energy_uj"; set_to 1000100 "$0/intel-rapl:1/energy_uj"`
 	r := collect(t, s, "sh", "-c", script, dir)
 	if r.Runs[0].Status != datasets.RunOK {
 		t.Fatalf("run %+v", r.Runs[0])
