@@ -43,15 +43,7 @@ const mostSaid = 5
 
 // compiled adds to the evidence how the sources that may be changed are compiled:
 // an item for each whose flags leave much undone. Ids begin with B.
-func (w *Workbench) compiled(ctx context.Context, e *Evidence, p *Program) error {
-	ran, err := w.Commands(ctx, p)
-	if err != nil && ctx.Err() != nil {
-		return err
-	}
-	if err != nil {
-		e.Report.Notes = append(e.Report.Notes, err.Error())
-		return nil
-	}
+func (w *Workbench) compiled(e *Evidence, p *Program, ran []build.Ran) {
 	c := rules.Case{Sources: w.Target.Sources()}
 	for _, r := range ran {
 		c.Build = append(c.Build, r.Argv)
@@ -88,5 +80,4 @@ func (w *Workbench) compiled(ctx context.Context, e *Evidence, p *Program) error
 			Remedies: []string{"Change the flags where the build says them, if lines of that file may be changed; else ask by attributes or pragmas of the source."},
 			Moves:    []insight.Move{{Metric: "time", Direction: insight.Down}}})
 	}
-	return nil
 }

@@ -114,7 +114,15 @@ func (w *Workbench) profile(ctx context.Context, p *Program) (*Evidence, error) 
 	if err != nil {
 		return nil, err
 	}
-	static, notes := w.static(ctx, s, p)
+	// What is not seen of the build leaves out some evidence, and is said.
+	ran, unseen := w.Commands(ctx, p)
+	if unseen != nil && ctx.Err() != nil {
+		return nil, unseen
+	}
+	static, notes := w.static(ctx, s, p, ran)
+	if unseen != nil {
+		notes = append(notes, unseen.Error())
+	}
 	if e.Report, err = w.report(ctx, s, e.Run); err != nil {
 		return nil, err
 	}
@@ -139,9 +147,7 @@ func (w *Workbench) profile(ctx context.Context, p *Program) (*Evidence, error) 
 	}
 	e.Report.Items = append(e.Report.Items, append(more, static...)...)
 	e.Report.Notes = append(e.Report.Notes, notes...)
-	if err := w.compiled(ctx, e, p); err != nil {
-		return nil, err
-	}
+	w.compiled(e, p, ran)
 	slices.SortStableFunc(e.Report.Items, func(a, b insight.Item) int {
 		switch {
 		case a.Importance > b.Importance:

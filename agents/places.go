@@ -3,9 +3,10 @@ package agents
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/rooflab/rooflab/agents/target"
+	"github.com/rooflab/rooflab/agents/build"
 	"github.com/rooflab/rooflab/datasets"
 	"github.com/rooflab/rooflab/modeling/insight"
 )
@@ -110,15 +111,23 @@ func (w *Workbench) editable(path string) (string, bool) {
 
 // includes are the options of the build's compiler that say where headers are
 // and what is defined.
-func includes(commands []target.Command) string {
+func includes(ran []build.Ran) string {
 	var out []string
-	for _, c := range commands {
-		for i, a := range c {
+	add := func(option string) {
+		if !slices.Contains(out, option) { // make says the same for each source
+			out = append(out, option)
+		}
+	}
+	for _, r := range ran {
+		if r.Dir != "" {
+			continue // its folders are relative to another one
+		}
+		for i, a := range r.Argv {
 			switch {
-			case (a == "-I" || a == "-D") && i+1 < len(c):
-				out = append(out, a+c[i+1])
+			case (a == "-I" || a == "-D") && i+1 < len(r.Argv):
+				add(a + r.Argv[i+1])
 			case len(a) > 2 && (strings.HasPrefix(a, "-I") || strings.HasPrefix(a, "-D")):
-				out = append(out, a)
+				add(a)
 			}
 		}
 	}

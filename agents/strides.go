@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rooflab/rooflab/agents/build"
 	"github.com/rooflab/rooflab/agents/target"
 	"github.com/rooflab/rooflab/collectors"
 	"github.com/rooflab/rooflab/datasets"
@@ -33,7 +34,7 @@ type walk struct {
 // is run. An item is about the loop nest, since it is the order of its loops that
 // makes the strides, and names the lines of the accesses. Ids begin with I. Where
 // the sources cannot be looked at, a note says why.
-func (w *Workbench) static(ctx context.Context, s *datasets.Store, p *Program) (items []insight.Item, notes []string) {
+func (w *Workbench) static(ctx context.Context, s *datasets.Store, p *Program, ran []build.Ran) (items []insight.Item, notes []string) {
 	if w.Target.Language == target.CUDA || w.Target.Language == target.HIP {
 		return nil, []string{"no static analysis: the collector llvm reads C, C++ and OpenCL C"}
 	}
@@ -42,7 +43,7 @@ func (w *Workbench) static(ctx context.Context, s *datasets.Store, p *Program) (
 			continue
 		}
 		dir := w.sourceDir(p.ID)
-		sum, err := collectors.Collect(ctx, s, "llvm", []string{"--source", src.Path, "--options", includes(w.Target.Build.Commands)}, collectors.Job{Dir: dir})
+		sum, err := collectors.Collect(ctx, s, "llvm", []string{"--source", src.Path, "--options", includes(ran)}, collectors.Job{Dir: dir})
 		why := ""
 		switch {
 		case err != nil:
