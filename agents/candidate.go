@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rooflab/rooflab/agents/edit"
 	"github.com/rooflab/rooflab/agents/llm"
@@ -26,6 +27,10 @@ func (c *Candidate) attempt() attempt {
 	a := attempt{base: c.Base, again: c.Rejected == nil}
 	if c.Rejected != nil {
 		outcome = fmt.Sprintf("rejected (%s): %s", c.Rejected.Reason, c.Rejected.Detail)
+		if v := c.Validation; v != nil && v.Drawn != nil && slices.Contains(v.Drawn.Sizes, v.At) {
+			// Who was told the sizes could make a case of each.
+			outcome = fmt.Sprintf("rejected (%s): at a size that is not listed, where the original is right", c.Rejected.Reason)
+		}
 		a.again = c.Rejected.Step == Choosing
 		a.open = c.Rejected.Reason == JudgedSlower || c.Rejected.Reason == OutOfBudget
 	}

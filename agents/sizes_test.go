@@ -65,7 +65,7 @@ stdout = true
 [measure]
 repeats = 12
 [budget]
-rounds = 1
+rounds = 2
 `
 )
 
@@ -93,13 +93,19 @@ var sizedBodies = map[string]string{
 	"once":             "    for (int i = 0; i < n; i++)\n        b[i] = 2 * a[i];\n",
 }
 
-// bodies proposes them all.
-type bodies struct{}
+// bodies proposes them all, and hears what came of them.
+type bodies struct{ told *[]string }
 
 func (bodies) Name() string { return "bodies" }
 
-func (bodies) Advise(_ context.Context, c agents.Case) (agents.Advice, error) {
+func (b bodies) Advise(_ context.Context, c agents.Case) (agents.Advice, error) {
 	out := agents.Advice{Supplied: agents.Supplied(c.Report)}
+	if len(c.Tried) > 0 {
+		for _, e := range c.Tried {
+			*b.told = append(*b.told, e.Outcome)
+		}
+		return out, nil
+	}
 	lines := strings.Split(strings.TrimSpace(sizedWork), "\n")
 	for _, name := range []string{"for the listed sizes", "without the rest", "once"} {
 		h := edit.Hunk{File: "work.c", Search: lines[2 : len(lines)-1], Replace: strings.Split(strings.TrimRight(sizedBodies[name], "\n"), "\n")}
@@ -114,7 +120,8 @@ func (bodies) Advise(_ context.Context, c agents.Case) (agents.Advice, error) {
 func TestCandidatesThatAreRightAtTheListedSizesAloneAreRefused(t *testing.T) {
 	tg := sized(t)
 	dir := filepath.Join(t.TempDir(), "out")
-	res := optimize(t, tg, agents.Options{Advisor: bodies{}, Dir: dir, Sizes: 7})
+	var told []string
+	res := optimize(t, tg, agents.Options{Advisor: bodies{&told}, Dir: dir, Sizes: 7})
 	drawn := tg.Inputs.Draw(7)
 	if d := res.Record.Drawn; d == nil || d.Seed != 7 || !slices.Equal(d.Sizes, drawn) || len(drawn) != 3 {
 		t.Fatalf("recorded are %+v, drawn %q", d, drawn)
@@ -141,6 +148,10 @@ func TestCandidatesThatAreRightAtTheListedSizesAloneAreRefused(t *testing.T) {
 	journal, err := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
 	if d, _ := json.Marshal(res.Record.Drawn); err != nil || !strings.Contains(string(journal), `"drawn":`+string(d)) {
 		t.Errorf("the journal has no %s: %v", d, err)
+	}
+	// The next round is told that they were wrong, and not at which sizes.
+	if all := strings.Join(told, "\n"); len(told) != 3 || strings.Count(all, "rejected (wrong result): at a size that is not listed, where the original is right") != 2 || strings.Contains(all, drawn[0]) {
+		t.Errorf("the next round is told %q", told)
 	}
 	// Nothing is done again, whatever a new process would draw.
 	again := optimize(t, tg, agents.Options{Advisor: bodies{}, Dir: dir, Sizes: 7})
