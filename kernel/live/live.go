@@ -256,8 +256,8 @@ func (c *Cell) Guard() {
 	}
 	f := failure(v)
 	f.Other = true
-	if f.Kind == "interrupted" && (current.Load() == c || told.Swap(true)) {
-		return
+	if f.Kind == "interrupted" && (current.Load() == c || c.ctx.Err() != nil || told.Swap(true)) {
+		return // of the cell that was interrupted, or told already
 	}
 	if current.Load() != c {
 		Late(f)
@@ -325,8 +325,8 @@ const grace = 20 * time.Millisecond
 // Interrupt asks the running cell to stop.
 func Interrupt() {
 	told.Store(false)
-	Stop.Store(1)
 	if c := current.Load(); c != nil {
 		c.cancel()
 	}
+	Stop.Store(1)
 }
