@@ -59,18 +59,20 @@ const singlePrecision = "the file names no precision; tools that write it count 
 // peaks reads a table of ceilings, in flop/s and byte/s: one row from the
 // datasheet, one measured.
 func (l *log) peaks() error {
+	some := false
 	err := l.rowsOf([][]string{{"label", "kind", "source"}, {"peak_flops"}, {"peak_bandwidth"}}, func(head *delimited.Header, row []delimited.Cell) error {
 		label := row[head.At("label", "kind", "source")].Text
 		measured := !strings.Contains(strings.ToLower(label), "theor") && !strings.Contains(strings.ToLower(label), "datasheet") && !strings.Contains(strings.ToLower(label), "spec")
 		for _, c := range []struct{ key, level, unit, note string }{{"peakflops", "fp32", "flop/s", ": " + singlePrecision}, {"peakbandwidth", "dram", "byte/s", ""}} {
 			cell := row[head.At(c.key)]
 			v, err := number(cell.Text, plain)
-			if err != nil {
-				return l.r.Fault(cell, "a ceiling is no number", "a number")
+			if err != nil || v.V < 0 {
+				return l.r.Fault(cell, "a ceiling is no number", "a number, or nothing")
 			}
-			if !v.Valid || v.V <= 0 {
+			if !v.Valid || v.V == 0 {
 				continue
 			}
+			some = true
 			r := datasets.Ceiling{Machine: machineID, Level: c.level, Value: v.V, Unit: c.unit, Measured: measured, Source: label + c.note}
 			if measured {
 				r.Run = runID
@@ -84,8 +86,12 @@ func (l *log) peaks() error {
 	if err != nil {
 		return err
 	}
-	if l.rows == 0 {
+	switch {
+	case l.rows == 0:
 		l.run.Status, l.run.Error = datasets.RunEmpty, "the table has no row"
+	case !some:
+		l.run.Status, l.run.Error = datasets.RunEmpty, "the table has no ceiling: all of its cells are empty, 0 or no finite number"
+		l.out.Warn(0, 0, "%s", l.run.Error)
 	}
 	l.run.Machine = machineID
 	if err := l.out.Put(&l.machine); err != nil {

@@ -396,3 +396,11 @@ func TestTimesWithoutAValue(t *testing.T) {
 		t.Errorf("%+v", r.Launches)
 	}
 }
+
+func TestPeaksThatAreNone(t *testing.T) {
+	r := parsertest.MustParse(t, "roofline-peaks-csv", "x.csv", "label,peak_flops,peak_bandwidth\nmeasured,0,inf\n")
+	if len(r.Ceilings) != 0 || r.Runs[0].Status != datasets.RunEmpty || len(r.Warnings) != 1 {
+		t.Errorf("%+v, %+v", r.Ceilings, r.Runs)
+	}
+	parsertest.Refused(t, "roofline-peaks-csv", "x.csv", "label,peak_flops,peak_bandwidth\nmeasured,-1,2\n", 2, 10, "a ceiling is no number")
+}
