@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -132,7 +133,12 @@ func (e *export) payload(l *datasets.Launch, r *record) error {
 			}
 			count.Value = datasets.Some(v)
 		} else if v, ok := r.values[r.at[c]].(float64); ok {
-			count.Value, count.RawValue = datasets.Some(v), strconv.FormatFloat(v, 'g', -1, 64)
+			count.RawValue = strconv.FormatFloat(v, 'g', -1, 64)
+			if math.IsInf(v, 0) || math.IsNaN(v) { // the program may give what it likes
+				count.Status = datasets.StatusNA
+			} else {
+				count.Value = datasets.Some(v)
+			}
 		} else {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +55,9 @@ func (e *export) metrics() error {
 		case int64:
 			value = datasets.Some(float64(v))
 		case float64:
-			value = datasets.Some(v)
+			if !math.IsInf(v, 0) && !math.IsNaN(v) {
+				value = datasets.Some(v)
+			}
 		}
 		return e.sample(int(typ&0xff), s, t, value)
 	})

@@ -365,3 +365,21 @@ func TestDamagedDatabasesAreNamed(t *testing.T) {
 func FuzzSQLite(f *testing.F) {
 	parsertest.Fuzz(f, "nsys-sqlite", "", "SQLite format 3\x00", strings.Repeat("SQLite format 3\x00", 300))
 }
+
+// A program gives its ranges what values it likes.
+func TestPayloadsThatAreNotFinite(t *testing.T) {
+	r, err := read(t, meta+`CREATE TABLE NVTX_EVENTS (start INT, "end" INT, eventType INT, text TEXT, globalTid INT, doubleValue REAL);
+		INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'a', 1, 9e999), (3, 4, 59, 'b', 1, -2.5);`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, c := range r.Counters {
+		if c.Metric == "payload" {
+			got[r.Region(c.Region).Raw] = fmt.Sprint(c.RawValue, " ", c.Status, " ", c.Value)
+		}
+	}
+	if got["a"] != "+Inf na {0 false}" || got["b"] != "-2.5 ok {-2.5 true}" {
+		t.Errorf("%v", got)
+	}
+}
