@@ -116,8 +116,11 @@ func (p prediction) run(ctx context.Context, dir string, w, remarks io.Writer) e
 			return err
 		}
 	}
-	if _, err := fmt.Fprintf(w, "%s, with %s between %s and %s\n", tabular.Quantity(out.Value, "s"), tabular.Percent(p.level),
-		tabular.Quantity(out.Low, "s"), tabular.Quantity(out.High, "s")); err != nil || !p.lines {
+	interval := fmt.Sprintf("with %s between %s and %s", tabular.Percent(p.level), tabular.Quantity(out.Low, "s"), tabular.Quantity(out.High, "s"))
+	if math.IsInf(out.High, 1) {
+		interval = fmt.Sprintf("without an interval: in training too few kernels were held out for one with %s", tabular.Percent(p.level))
+	}
+	if _, err := fmt.Fprintf(w, "%s, %s\n", tabular.Quantity(out.Value, "s"), interval); err != nil || !p.lines {
 		return err
 	}
 	m, ok := f.Model.(*llmperf.Model)

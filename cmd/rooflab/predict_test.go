@@ -81,6 +81,10 @@ func TestAModelIsTrainedAndPredicts(t *testing.T) {
 	if !strings.Contains(stdout, `"notes":[]`) {
 		t.Errorf("%s", stdout)
 	}
+	// One kernel was held out for intervals.
+	if stdout, _, status = predict("--level", "0.9"); status != 0 || !strings.Contains(stdout, "s, without an interval: in training too few kernels") {
+		t.Errorf("status %d: %s", status, stdout)
+	}
 	if stdout, _, status = predict("--lines"); status != 0 || !strings.Contains(stdout, "x[get_global_id(0)] = 2;") {
 		t.Errorf("status %d, no listing: %s", status, stdout)
 	}
