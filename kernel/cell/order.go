@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"strings"
 )
 
 // early finds variables that a cell uses above the line that declares them.
@@ -21,7 +22,8 @@ func (pl *planner) early() Problems {
 					continue
 				}
 				line, _ := pl.src.position(a.at)
-				at := pl.src.lines[pc.line-1] + pc.col - 1 + use.off
+				const was = Mark + "was" // which selfReference has put in
+				at := pl.src.lines[pc.line-1] + pc.col - 1 + use.off - len(was)*strings.Count(pc.text[:use.off], was)
 				return pl.problem(at, "%s is used before line %d, which declares it; move the declaration up", use.name, line)
 			}
 		}

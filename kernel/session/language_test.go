@@ -143,7 +143,8 @@ func TestCompileErrorsPointAtTheCell(t *testing.T) {
 		{"1 << 100", "In[12]:1:1: cannot use 1 << 100 (untyped int constant 1267650600228229401496703205376) as int value (overflows)"},
 		{"var (\n\tv = w + 1\n\tw = 5\n)", "In[13]:2:6: w is used before line 3"},
 		{"fmt.Println(\"é\", late)\nlate := 1", "In[14]:1:19: late is used before line 2"},
-		{"//go:embed a.txt\nvar text string", "In[15]:1:1: go:embed does not work in cells"},
+		{"a := a + later\nlater := 1", "In[15]:1:10: later is used before line 2"},
+		{"//go:embed a.txt\nvar text string", "In[16]:1:1: go:embed does not work in cells"},
 	} {
 		if tb := n.fail(c.src, "CompileError"); !strings.Contains(tb, c.want) {
 			t.Errorf("%q: traceback lacks %q:\n%s", c.src, c.want, tb)
