@@ -8,6 +8,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/callgrind"      // Callgrind: Valgrind, Xdebug, pprof -callgrind
 	_ "github.com/rooflab/rooflab/collectors/chrometrace"    // Trace Event Format: Chrome, Perfetto, PyTorch profiler
 	_ "github.com/rooflab/rooflab/collectors/cubex"          // Score-P, Scalasca (.cubex)
+	_ "github.com/rooflab/rooflab/collectors/folded"         // folded stacks of flame graphs
 	_ "github.com/rooflab/rooflab/collectors/gbench"         // Google Benchmark JSON
 	_ "github.com/rooflab/rooflab/collectors/gobench"        // Go benchmarks
 	_ "github.com/rooflab/rooflab/collectors/gprof"          // GNU gprof

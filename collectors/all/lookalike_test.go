@@ -124,7 +124,6 @@ var lookAlikes = map[string]string{
 	"words on benchmarks":                  "Benchmark results\nBenchmark 1: ./solve\n  Time (mean ± σ):      1.500 s ±  0.100 s    [User: 1.4 s, System: 0.1 s]\n",
 	"valgrind memcheck":                    "==1234== Memcheck, a memory error detector\n==1234== Command: ./solve\n==1234== HEAP SUMMARY:\n==1234==     in use at exit: 0 bytes in 0 blocks\n",
 	"massif":                               "desc: --tool=massif\ncmd: ./solve\ntime_unit: i\n#-----------\nsnapshot=0\n#-----------\ntime=0\nmem_heap_B=0\n",
-	"folded stacks":                        "main;solve;step 100\nmain;io 20\n",
 	"nvidia-smi -L":                        "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-00000000-0000-0000-0000-000000000000)\n",
 	"nvcc --version":                       "nvcc: NVIDIA (R) Cuda compiler driver\nCopyright (c) 2005-2024 NVIDIA Corporation\nCuda compilation tools, release 12.4, V12.4.99\n",
 	"rocm-smi":                             "\n\n======================= ROCm System Management Interface =======================\nGPU  Temp   AvgPwr  SCLK    MCLK\n0    35.0c  40.0W   800Mhz  1600Mhz\n================================================================================\n",
