@@ -39,6 +39,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/rocprofcompute" // ROCm Compute Profiler (Omniperf)
 	_ "github.com/rooflab/rooflab/collectors/run"            // live: any command
 	_ "github.com/rooflab/rooflab/collectors/smi"            // nvidia-smi, NVML logs, ceilings and timings
+	_ "github.com/rooflab/rooflab/collectors/speedscope"     // speedscope JSON
 	_ "github.com/rooflab/rooflab/collectors/tau"            // TAU profile.N.C.T
 	_ "github.com/rooflab/rooflab/collectors/timemory"       // timemory, Omnitrace JSON
 	_ "github.com/rooflab/rooflab/collectors/valgrind"       // live: Callgrind and Cachegrind

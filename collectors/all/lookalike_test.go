@@ -56,7 +56,6 @@ var lookAlikes = map[string]string{
 	"json of lscpu":        `{"lscpu": [{"field": "Architecture:", "data": "x86_64"}, {"field": "CPU(s):", "data": "8"}]}`,
 	"json lines of logs":   "{\"time\":\"2024-01-01T00:00:00Z\",\"level\":\"info\",\"msg\":\"start\"}\n{\"time\":\"2024-01-01T00:00:01Z\",\"level\":\"info\",\"msg\":\"stop\"}\n",
 	"json lines of tests":  "{\"Time\":\"2024-01-01T00:00:00Z\",\"Action\":\"run\",\"Package\":\"x\",\"Test\":\"TestA\"}\n{\"Time\":\"2024-01-01T00:00:00Z\",\"Action\":\"pass\",\"Package\":\"x\",\"Test\":\"TestA\",\"Elapsed\":0}\n",
-	"speedscope":           `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","name":"x","unit":"seconds","startValue":0,"endValue":1,"samples":[[0]],"weights":[1]}]}`,
 	"cpuprofile":           `{"nodes":[{"id":1,"callFrame":{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1},"hitCount":0}],"startTime":0,"endTime":1,"samples":[1],"timeDeltas":[0]}`,
 	"firefox profile":      `{"meta":{"interval":1,"startTime":0,"product":"Firefox"},"libs":[],"threads":[{"name":"GeckoMain","samples":{"data":[]},"stringTable":[]}]}`,
 
