@@ -13,6 +13,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/gobench"        // Go benchmarks
 	_ "github.com/rooflab/rooflab/collectors/gprof"          // GNU gprof
 	_ "github.com/rooflab/rooflab/collectors/hpctoolkit"     // HPCToolkit databases
+	_ "github.com/rooflab/rooflab/collectors/hyperfine"      // hyperfine JSON
 	_ "github.com/rooflab/rooflab/collectors/kerneltuner"    // Kernel Tuner caches, T4 results, T1 descriptions
 	_ "github.com/rooflab/rooflab/collectors/ktt"            // Kernel Tuning Toolkit: JSON, CSV
 	_ "github.com/rooflab/rooflab/collectors/likwid"         // LIKWID perfctr

@@ -40,7 +40,6 @@ var lookAlikes = map[string]string{
 	"json of results":      `{"results": [{"name": "saxpy", "time": 1.25, "unit": "ms"}, {"name": "gemm", "time": 3.5}]}`,
 	"json of benchmarks":   `{"benchmarks": [{"name": "saxpy", "time": 1.25}], "machine": "n1"}`,
 	"json of pytest":       `{"machine_info": {"node": "n1", "cpu": {"count": 8}}, "commit_info": {"id": "abc"}, "benchmarks": [{"group": null, "name": "test_x", "stats": {"min": 0.1, "max": 0.2, "mean": 0.15, "rounds": 5, "iterations": 1}}], "version": "4.0.0"}`,
-	"json of hyperfine":    `{"results": [{"command": "./solve", "mean": 1.5, "stddev": 0.1, "median": 1.5, "user": 1.4, "system": 0.1, "min": 1.4, "max": 1.6, "times": [1.4, 1.5, 1.6]}]}`,
 	"json of a graph":      `{"nodes": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}], "edges": [[1, 2]]}`,
 	"json of a tree":       `{"name": "root", "value": 10, "children": [{"name": "a", "value": 4}, {"name": "b", "value": 6}]}`,
 	"json of tables":       `{"columns": ["a", "b"], "index": [0, 1], "data": [[1, 2], [3, 4]]}`,

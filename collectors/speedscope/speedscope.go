@@ -25,7 +25,6 @@ package speedscope
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"regexp"
@@ -177,7 +176,7 @@ func (r *reader) attribute(name, value string) error {
 func (r *reader) frame() error {
 	var f struct {
 		Name, File *string
-		Line       *json.Number
+		Line       *float64
 	}
 	if err := r.j.Decode(&f); err != nil {
 		return r.j.Wrap(err)
@@ -192,7 +191,7 @@ func (r *reader) frame() error {
 		out.File = *f.File
 	}
 	if f.Line != nil {
-		out.Line = f.Line.String()
+		out.Line = strconv.FormatFloat(*f.Line, 'f', -1, 64)
 	}
 	r.frames = append(r.frames, out)
 	return nil

@@ -86,6 +86,7 @@ func TestWhatSpeedscopeRefusesIsRefused(t *testing.T) {
 		"no frames":          {`{"profiles": []}`, 1, 17, `expected "shared"`},
 		"more":               {"{" + shared + `, "profiles": []} {`, 1, 73, "goes on after its object"},
 		"a nameless frame":   {`{"shared": {"frames": [{"file": "x"}]}}`, 1, 37, "has no name"},
+		"a text for a line":  {`{"shared": {"frames": [{"name": "x", "line": "y"}]}}`, 1, 50, "expected a number, found a JSON string"},
 		"a type":             {profile(`{"type": "other"}`), 2, 30, `expected "sampled" or "evented", found "other"`},
 		"a unit":             {profile(`{"unit": "hours"}`), 2, 30, `found "hours"`},
 		"no unit":            {profile(`{"type": "sampled", "samples": [], "weights": []}`), 2, 63, `expected "unit"`},
