@@ -12,7 +12,7 @@ import (
 	"github.com/rooflab/rooflab/kernel/hugepages"
 )
 
-const tunables = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824"
+const tunables = "glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824"
 
 // The test binary is the program that starts itself again, and says with what.
 func TestMain(m *testing.M) {

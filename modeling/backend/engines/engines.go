@@ -86,6 +86,7 @@ func loadXLA(config string) (compute.Backend, error) {
 	options := pjrt.NamedValuesMap{}
 	if strings.Contains(strings.ToLower(filepath.Base(parts[0])), "cpu") {
 		options["cpu_device_count"] = defaultDevices()
+		options[asynchronous] = false
 	}
 	var rest []string
 	for _, p := range parts {
@@ -102,14 +103,25 @@ func loadXLA(config string) (compute.Backend, error) {
 			return nil, fmt.Errorf("the option %s is for CPU plugins; %s has the devices that are there (visible_devices selects)", p, parts[0])
 		}
 		options["cpu_device_count"] = n
+		delete(options, asynchronous) // devices that wait for each other run on threads of their own
 	}
 	lean(parts[0])
 	b, err := xla.NewWithOptions(strings.Join(rest, ","), options)
+	if _, ok := options[asynchronous]; ok && err != nil { // a plugin that does not know the option refuses all
+		delete(options, asynchronous)
+		b, err = xla.NewWithOptions(strings.Join(rest, ","), options)
+	}
 	if err != nil {
 		return nil, err // a nil *xla.Backend would be no nil compute.Backend
 	}
 	return b, nil
 }
+
+// asynchronous is the CPU plugin's option to return from a call before it has
+// given the call's memory back. The next one then takes memory beside it: of a
+// training step some hundreds of MB, for nothing, since a step waits for the
+// loss of the one before.
+const asynchronous = "asynchronous"
 
 // defaultDevices is how many devices a CPU plugin offers when nobody says. Left
 // alone it offers 4, and has as many threads at least: on a machine with fewer

@@ -23,7 +23,6 @@ import (
 	gtrain "github.com/gomlx/gomlx/ml/train"
 
 	"github.com/rooflab/rooflab/modeling/backend"
-	_ "github.com/rooflab/rooflab/modeling/backend/engines" // the backends to choose from
 	"github.com/rooflab/rooflab/modeling/train"
 )
 
@@ -50,14 +49,15 @@ type Network struct {
 	devices *devices // nil for one
 	notices []string
 	built   bool
-	labels  int   // label arrays of a batch
-	taken   int64 // optimiser steps, for the moments' bias
+	labels  int             // label arrays of a batch
+	taken   int64           // optimiser steps, for the moments' bias
+	shapes  map[string]bool // of batches, that steps are compiled for
 }
 
 // New makes a network of m, as opt says: Backend, Precision, Devices, Seed,
 // Clip, Decay, Accumulate and PerCall matter here. Pass the same options to train.Run.
 func New(m Model, opt train.Options) (*Network, error) {
-	n := &Network{model: m, opt: opt, dtype: dtypes.Float32}
+	n := &Network{model: m, opt: opt, dtype: dtypes.Float32, shapes: map[string]bool{}}
 	var err error
 	switch {
 	case opt.Backend == "":

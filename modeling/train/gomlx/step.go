@@ -9,6 +9,7 @@ import (
 	gtrain "github.com/gomlx/gomlx/ml/train"
 	"github.com/gomlx/gomlx/ml/train/metric"
 
+	"github.com/rooflab/rooflab/modeling/backend/engines"
 	"github.com/rooflab/rooflab/modeling/train"
 )
 
@@ -136,6 +137,7 @@ func (n *Network) Steps(batches []train.Batch, rate []float64) (results []train.
 		return nil, shapesOf(err, batches[0])
 	}
 	defer finalize(metrics)
+	n.compiled(batches)
 	flat, err := tensors.CopyFlatData[float32](metrics[len(metrics)-1])
 	if err != nil {
 		return nil, err
@@ -151,6 +153,19 @@ func (n *Network) Steps(batches []train.Batch, rate []float64) (results []train.
 	return results, nil
 }
 
+// compiled tidies up after a compiler: what it leaves in malloc's keeping is
+// given back once for each shape of batches.
+func (n *Network) compiled(batches []train.Batch) {
+	shape := fmt.Sprint(len(batches))
+	for _, a := range batches[0].Inputs {
+		shape += fmt.Sprint(a.Dims)
+	}
+	if !n.shapes[shape] {
+		n.shapes[shape] = true
+		engines.Trim()
+	}
+}
+
 // remembered is Step where the gradient's norm comes back in a variable.
 func (n *Network) remembered(batches []train.Batch, rate float64) (res train.StepResult, err error) {
 	defer caught(&err)
@@ -164,6 +179,7 @@ func (n *Network) remembered(batches []train.Batch, rate float64) (res train.Ste
 		if err != nil {
 			return res, shapesOf(err, b)
 		}
+		n.compiled(batches)
 		res.Loss += loss / float64(len(batches))
 	}
 	norm, err := n.scalar(normPath)
