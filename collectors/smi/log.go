@@ -43,6 +43,8 @@ func newLog(ctx context.Context, in *collectors.Input, out *collectors.Output, f
 	switch {
 	case strings.HasPrefix(format, "nvml"):
 		tool = "nvml"
+	case strings.HasPrefix(format, "dcgm"):
+		tool = "dcgm"
 	case !strings.HasPrefix(format, "nvidia-smi"):
 		tool = strings.TrimSuffix(strings.TrimSuffix(format, "-csv"), "-json")
 	}
@@ -107,34 +109,48 @@ func (l *log) about(name, value string) error {
 // reading puts one reading. A text that says that there is none is one without
 // value.
 func (l *log) reading(gpu int64, s sensor, t int64, c delimited.Cell) error {
+	return l.readingOf(entity{fmt.Sprintf("gpu%d", gpu), gpu}, s, t, c)
+}
+
+// entity is what a reading is of: a GPU, or a part or neighbour of one.
+type entity struct {
+	name string // "gpu0", "gpu0.mig1", "switch2"
+	gpu  int64
+}
+
+func (l *log) readingOf(e entity, s sensor, t int64, c delimited.Cell) error {
 	v, err := number(c.Text, s.unit)
 	if err != nil {
 		return l.r.Fault(c, "the reading of "+s.name+" is no number", "a number with a decimal point, or N/A")
 	}
 	if !v.Valid {
-		if err := l.fact(gpu, s.name+".status", c.Text); err != nil {
+		if err := l.about(e.name+"."+s.name+".status", c.Text); err != nil {
 			return err
 		}
 	}
-	return l.put(gpu, s, t, v)
+	return l.putOf(e, s, t, v)
 }
 
 func (l *log) put(gpu int64, s sensor, t int64, v datasets.Null[float64]) error {
+	return l.putOf(entity{fmt.Sprintf("gpu%d", gpu), gpu}, s, t, v)
+}
+
+func (l *log) putOf(e entity, s sensor, t int64, v datasets.Null[float64]) error {
 	kind := s.kind
 	if kind == "" {
 		var sure bool
-		kind, sure = powerKind(l.names[gpu])
+		kind, sure = powerKind(l.names[e.gpu])
 		basis := kind + ": by the model of the GPU"
 		if !sure {
 			basis = kind + ": the file does not name the GPU; on A100, V100 and older ones a reading is of an instant"
 		}
-		if err := l.fact(gpu, s.name+".kind", basis); err != nil {
+		if err := l.about(e.name+"."+s.name+".kind", basis); err != nil {
 			return err
 		}
 	}
 	l.samples++
-	l.gpus[gpu] = true
-	return l.out.Put(&datasets.Telemetry{Run: runID, Sensor: fmt.Sprintf("gpu%d.%s", gpu, s.name), TNs: t, Value: v, Unit: s.unit.Base, Kind: kind})
+	l.gpus[e.gpu] = true
+	return l.out.Put(&datasets.Telemetry{Run: runID, Sensor: e.name + "." + s.name, TNs: t, Value: v, Unit: s.unit.Base, Kind: kind})
 }
 
 // number reads a reading with or without a unit behind it, which it must be in

@@ -1,7 +1,7 @@
 // Package smi reads how GPUs did while programs ran: what nvidia-smi prints
-// (--query-gpu as CSV, dmon, -q), logs that programs write with NVML, and the
-// small files that roofline tools leave beside them: ceilings, and timings of
-// kernels.
+// (--query-gpu as CSV, dmon, -q), what DCGM tells (dcgmi dmon, its exporter for
+// Prometheus), logs that programs write with NVML, and the small files that
+// roofline tools leave beside them: ceilings, and timings of kernels.
 //
 // In flows the text, out flow one run and, of the sensors, telemetry: one row
 // per reading, also where NVML repeated a value because the sensor is read out
@@ -32,6 +32,8 @@ func init() {
 		{"nvidia-smi-dmon", "nvidia-smi dmon", detectDmon, (*log).dmon},
 		{"nvidia-smi-q", "nvidia-smi -q", detectFull, (*log).full},
 		{"nvidia-smi-table", "nvidia-smi's table, pmon and XML: recognised, to be taken in another form", detectTable, (*log).refuseTable},
+		{"dcgmi-dmon", "dcgmi dmon: sensors and profiling metrics of NVIDIA's DCGM", detectDcgmi, (*log).dcgmi},
+		{"dcgm-exporter", "DCGM exporter: what it gives to Prometheus, one scrape or several", detectExporter, (*log).exporter},
 		{"nvml-csv", "telemetry of a GPU that a program logged as CSV: a time, and power_w, sm_clock_mhz, ...", detectLog, (*log).columns},
 		{"roofline-peaks-csv", "ceilings as CSV: label, peak_flops, peak_bandwidth", detectPeaks, (*log).peaks},
 		{"kernel-timing-csv", "timings of kernels as CSV: kernel, mean_ms, median_ms, ...", detectTiming, (*log).timings},
