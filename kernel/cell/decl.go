@@ -52,6 +52,12 @@ type assign struct {
 	typ    *piece   // explicit type
 	values *piece   // right side, nil for var x T
 	at     int      // offset, for errors
+	// declared says that it is a var declaration, not a :=.
+	declared bool
+	// singles are the variables of var a, b = x, y one by one.
+	singles []*assign
+	// run numbers the declarations that stand together, from 1; see arrange.
+	run int
 }
 
 // item is one top-level element of a cell's body in source order.
@@ -160,7 +166,7 @@ func (p *parsed) statement(s ast.Stmt, sp span, offset func(token.Pos) int, decl
 		case token.VAR:
 			for _, spec := range gd.Specs {
 				vs := spec.(*ast.ValueSpec)
-				a := &assign{at: offset(vs.Pos())}
+				a := &assign{at: offset(vs.Pos()), declared: true}
 				for _, n := range vs.Names {
 					a.names, a.all = append(a.names, n.Name), append(a.all, n.Name)
 					declared[n.Name] = true
@@ -172,6 +178,17 @@ func (p *parsed) statement(s ast.Stmt, sp span, offset func(token.Pos) int, decl
 				if len(vs.Values) > 0 {
 					pc := p.piece(span{offset(vs.Values[0].Pos()), offset(vs.Values[len(vs.Values)-1].End())})
 					a.values = &pc
+				}
+				if n := len(vs.Names); n > 1 && n == len(vs.Values) {
+					for i, name := range vs.Names {
+						values := p.piece(span{offset(vs.Values[i].Pos()), offset(vs.Values[i].End())})
+						one := &assign{at: offset(name.Pos()), declared: true, names: []string{name.Name}, all: []string{name.Name}, values: &values}
+						if a.typ != nil {
+							typ := *a.typ
+							one.typ = &typ
+						}
+						a.singles = append(a.singles, one)
+					}
 				}
 				p.items = append(p.items, item{assign: a})
 			}

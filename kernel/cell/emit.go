@@ -129,6 +129,9 @@ func (pl *planner) emit(final bool) {
 	}
 	for _, n := range pl.sortedScope() {
 		d := pl.scope.decls[n]
+		if now, was := strings.CutSuffix(n, Mark+"was"); final && was && pl.scope.decls[now].symbol == d.symbol {
+			continue // x := x + 1, in one place
+		}
 		if _, ok := predeclared[n]; ok && d.piece.text == "" && d.typ != "" && pl.special[n] || strings.HasSuffix(n, Mark+"was") {
 			pl.emitDecl(e, d)
 		}
@@ -148,12 +151,17 @@ func (pl *planner) emit(final bool) {
 	for _, n := range sortedKeys(pl.special) {
 		fmt.Fprintf(&e.buf, "%s = %s\n", pl.symbolOf(n), predeclared[n].value)
 	}
-	for _, f := range pl.parsed.inits {
-		if !strings.HasPrefix(f, "main") {
-			fmt.Fprintf(&e.buf, "%s()\n", f)
+	// As in a package, they find its variables initialised.
+	leading := pl.parsed.leading()
+	inits := func(done int) {
+		for _, f := range pl.parsed.inits {
+			if done == leading && !strings.HasPrefix(f, "main") {
+				fmt.Fprintf(&e.buf, "%s()\n", f)
+			}
 		}
 	}
 	for i := range pl.parsed.items {
+		inits(i)
 		it := &pl.parsed.items[i]
 		switch {
 		case it.stmt != nil && it.result && final && pl.result != nil && pl.result.call != "":
@@ -167,6 +175,7 @@ func (pl *planner) emit(final bool) {
 			pl.emitAssign(e, it.assign)
 		}
 	}
+	inits(len(pl.parsed.items))
 	for _, f := range pl.parsed.inits {
 		if strings.HasPrefix(f, "main") {
 			fmt.Fprintf(&e.buf, "%s()\n", f)

@@ -84,10 +84,14 @@ func (in *instrumenter) node(n ast.Node) {
 			}
 		}
 	case *ast.FuncDecl:
+		if n.Body != nil {
+			in.test(n.Type, n.Body)
+		}
 		if n.Body != nil && n.Name.Name != in.pl.plan.Func && calls(info, n.Body) {
 			in.insert(n.Body.Lbrace+1, check)
 		}
 	case *ast.FuncLit:
+		in.test(n.Type, n.Body)
 		if calls(info, n.Body) {
 			in.insert(n.Body.Lbrace+1, check)
 		}
@@ -194,7 +198,35 @@ var standIns = map[string]string{
 	"log.Fatalln": "Fatalln",
 }
 
+// flagUses are the functions of package flag, and methods of its CommandLine,
+// for which flags that earlier cells defined must be there. Definitions are not
+// among them: a cell that runs again defines its flags again.
+var flagUses = map[string]bool{
+	"Parse": true, "Set": true, "Lookup": true, "Visit": true, "VisitAll": true, "PrintDefaults": true,
+}
+
+// flags brings the flags of earlier cells back where a cell uses them.
+func (in *instrumenter) flags(n *ast.SelectorExpr) {
+	obj := in.pl.info.Uses[n.Sel]
+	if obj == nil || obj.Pkg() == nil || obj.Pkg().Path() != "flag" || obj.Parent() != obj.Pkg().Scope() {
+		return
+	}
+	uses := flagUses[obj.Name()]
+	if obj.Name() == "CommandLine" {
+		switch p := in.parent().(type) {
+		case *ast.SelectorExpr:
+			uses = flagUses[p.Sel.Name]
+		case *ast.CallExpr: // handed to a library
+			uses = true
+		}
+	}
+	if uses && in.insert(n.Pos(), liveName+".Flags(") {
+		in.insert(n.End(), ")")
+	}
+}
+
 func (in *instrumenter) selector(n *ast.SelectorExpr) {
+	in.flags(n)
 	fn, ok := in.pl.info.Uses[n.Sel].(*types.Func)
 	if !ok || fn.Pkg() == nil || fn.Signature().Recv() != nil {
 		return
@@ -228,6 +260,22 @@ func (in *instrumenter) call(n *ast.CallExpr) {
 	}
 	if in.insert(n.Pos(), liveName+".Wait(") {
 		in.replace(n.Lparen, n.Rparen+1, ")")
+	}
+}
+
+// test keeps a panic in a test, which runs on a goroutine of package testing,
+// from ending the session.
+func (in *instrumenter) test(typ *ast.FuncType, body *ast.BlockStmt) {
+	for _, f := range typ.Params.List {
+		if len(f.Names) == 0 || f.Names[0].Name == "_" {
+			continue
+		}
+		switch types.TypeString(in.pl.info.TypeOf(f.Type), nil) {
+		case "*testing.T", "*testing.B":
+			in.insert(body.Lbrace+1, " defer "+liveName+".GuardTest("+f.Names[0].Name+".FailNow);")
+		case "*testing.PB":
+			in.insert(body.Lbrace+1, " defer "+liveName+".Spawn().Guard();")
+		}
 	}
 }
 

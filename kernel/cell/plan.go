@@ -124,6 +124,7 @@ func (st *State) Plan(id int, file, text string) (plan *Plan, err error) {
 			break
 		}
 	}
+	pl.arrange()
 	if ps := pl.early(); ps != nil {
 		return nil, ps
 	}
@@ -191,6 +192,7 @@ func (pl *planner) declare() Problems {
 			delete(pl.scope.imports, n)
 		}
 	}
+	pl.single()
 	for _, it := range pl.parsed.items {
 		if it.assign == nil {
 			continue
@@ -305,7 +307,11 @@ func (pl *planner) close() Problems {
 				pl.open(path)
 				continue
 			}
-			if path, ok := wellKnown[n]; ok {
+			path, ok := wellKnown[n]
+			if n == TestsName {
+				path, ok = TestsPath, true
+			}
+			if ok {
 				m[n] = path
 				missing = append(missing, path)
 			}
@@ -466,7 +472,7 @@ func goVersion() string {
 func (pl *planner) tolerated(err types.Error) bool {
 	switch {
 	case strings.HasPrefix(err.Msg, "initialization cycle"), strings.Contains(err.Msg, " refers to ") && strings.HasPrefix(err.Msg, "\t"):
-		// Initialisers of cells run in order, as statements.
+		// A closure may call itself; what would read a zero is found by early.
 		return true
 	case strings.HasSuffix(err.Msg, "imported and not used"), strings.Contains(err.Msg, "imported as ") && strings.HasSuffix(err.Msg, "and not used"):
 		return true

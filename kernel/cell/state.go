@@ -313,21 +313,6 @@ func (st *State) dropConst(d *decl, name string) {
 	}
 }
 
-// Forget takes declarations back, methods of types included. What uses them is
-// in error when it is next reached; values that others hold live on.
-func (st *State) Forget(names ...string) error {
-	for _, n := range names {
-		if st.decls[n] == nil {
-			return fmt.Errorf("no cell has declared %q", n)
-		}
-	}
-	for _, n := range names {
-		st.drop(n)
-	}
-	st.publish()
-	return nil
-}
-
 // Names returns the names that cells have declared, sorted.
 func (st *State) Names() []string {
 	names := make([]string, 0, len(st.decls))

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"plugin"
 	"reflect"
 	"runtime"
@@ -32,13 +33,14 @@ import (
 
 // Command is what a front end sends to the host.
 type Command struct {
-	Op     string // "load", "run", "shell", "env", "chdir", "args", "pwd", "interrupt"
+	Op     string // "load", "run", "shell", "env", "chdir", "args", "pwd", "path", "interrupt"
 	ID     int    // cell, for load and run
 	Plugin string // path of the plugin, for load
 	Count  int    // execution count; the result becomes Out[Count]
 	Text   string // command line, "NAME=value", directory
 	Args   []string
 	Silent bool
+	Input  bool // shell: the command reads the host's standard input
 }
 
 // Event is what the host sends to a front end.
@@ -72,6 +74,7 @@ type Host struct {
 
 	mu     sync.Mutex // guards out and mark
 	mark   int64
+	stdin  *os.File
 	stdout *os.File
 	stderr *os.File
 	shell  atomic.Pointer[os.Process]
@@ -79,6 +82,7 @@ type Host struct {
 	insisted atomic.Int32
 	since    atomic.Int64 // uptime at the start of the running cell, else 0
 	work     chan Command
+	flags    *flagSet
 }
 
 // Main runs the host on the descriptors that the session passes: commands on
@@ -88,7 +92,10 @@ func Main(in io.Reader, out io.Writer) error {
 	h.out.SetEscapeHTML(false)
 	var err error
 	// Cells may close or replace os.Stdout; the markers go to descriptors of
-	// our own.
+	// our own, as does the input of commands.
+	if h.stdin, err = dup(0, "stdin"); err != nil {
+		return err
+	}
 	if h.stdout, err = dup(1, "stdout"); err != nil {
 		return err
 	}
@@ -106,9 +113,8 @@ func Main(in io.Reader, out io.Writer) error {
 	live.Sprint, live.Sprintf, live.Sprintln = fmt.Sprint, fmt.Sprintf, fmt.Sprintln
 	display.SetSink(h)
 	os.Args = os.Args[:1]
-	// A mistake in %args is an error of the cell that parses them, not the end of
-	// the process.
 	flag.CommandLine.Init(os.Args[0], flag.PanicOnError)
+	h.flags = newFlagSet()
 	debug.SetTraceback("all")
 	h.send(Event{Op: "ready"}, false)
 	go func() {
@@ -195,12 +201,26 @@ func (h *Host) do(c Command) {
 	case "args":
 		os.Args = append([]string{os.Args[0]}, c.Args...)
 		h.done(nil)
+	case "path":
+		path, err := filepath.Abs(expand(c.Text))
+		h.send(Event{Op: "done", Text: path, Failure: fail("command", err)}, true)
 	case "pwd":
 		dir, err := os.Getwd()
 		h.send(Event{Op: "done", Text: dir, Failure: fail("command", err)}, true)
 	default:
 		h.done(&Failure{Kind: "command", Text: "unknown operation " + c.Op})
 	}
+}
+
+// expand replaces $NAME, ${NAME} and a tilde at the start of a path.
+func expand(path string) string {
+	path = os.ExpandEnv(path)
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		if home, err := os.UserHomeDir(); err == nil {
+			path = home + path[1:]
+		}
+	}
+	return path
 }
 
 func (h *Host) done(f *Failure) { h.send(Event{Op: "done", Failure: f}, true) }
@@ -245,6 +265,8 @@ func (h *Host) run(c Command) *Failure {
 	lf := &live.Failure{Kind: "panic", Value: "the cell ended its goroutine (runtime.Goexit)"}
 	h.since.Store(uptime())
 	defer h.since.Store(0)
+	h.flags.begin()
+	defer h.flags.end()
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
@@ -323,6 +345,9 @@ func (h *Host) command(c Command) *Failure {
 	if len(c.Args) > 0 {
 		cmd = exec.Command(c.Args[0], c.Args[1:]...)
 		cmd.Stdin = strings.NewReader(c.Text)
+	}
+	if c.Input {
+		cmd.Stdin = h.stdin
 	}
 	cmd.Stdout, cmd.Stderr = h.stdout, h.stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -119,6 +119,15 @@ func Exit(code int) { panic(exited{code}) }
 // Log is where Fatal and its kin write; the host sets it to log.Output.
 var Log = func(string) {}
 
+// Recall brings the flags of earlier cells back; the host sets it.
+var Recall = func() {}
+
+// Flags returns v, a function or variable of package flag, after Recall.
+func Flags[T any](v T) T {
+	Recall()
+	return v
+}
+
 // Print formats as fmt.Sprint, Sprintf and Sprintln do; the host sets them.
 var (
 	Sprint   func(...any) string
@@ -272,6 +281,26 @@ func (c *Cell) Guard() {
 	// they might wait for this one for ever.
 	Stop.Store(1)
 	c.cancel()
+}
+
+// GuardTest ends a test or benchmark of a cell, or a part of one: a panic in it
+// fails it and the cell, and the tests behind it do not run. failNow is the
+// test's own; it is no method of an interface, since a linker that saw no cell
+// may have left that out.
+func GuardTest(failNow func()) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	f, c := failure(v), now()
+	c.mu.Lock()
+	if c.failure == nil {
+		c.failure = f
+	}
+	c.mu.Unlock()
+	Stop.Store(1)
+	c.cancel()
+	failNow()
 }
 
 func failure(v any) *Failure {

@@ -24,8 +24,11 @@ type parts struct {
 	goCode   string // special lines blanked; empty when nothing is left
 }
 
+// gonbPrefix may stand before a special line, to make it a comment to Go tools.
+const gonbPrefix = "//gonb:"
+
 // bodyCommands take the rest of the cell as their input.
-var bodyCommands = map[string]bool{"%writefile": true, "%bash": true, "%sh": true, "%script": true}
+var bodyCommands = map[string]bool{"%writefile": true, "%bash": true, "%sh": true, "%script": true, "%gx": true}
 
 // splitCommands separates the special lines (a ! or % in the first column,
 // outside of strings, comments and parentheses) from the Go code.
@@ -36,6 +39,9 @@ func splitCommands(source string) parts {
 	var sc codeScanner
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
+		if sc.top() && (strings.HasPrefix(line, gonbPrefix+"%") || strings.HasPrefix(line, gonbPrefix+"!")) {
+			line = line[len(gonbPrefix):]
+		}
 		if sc.top() && len(line) > 1 && (line[0] == '!' || line[0] == '%') {
 			text := strings.TrimRight(line, "\r\n")
 			for strings.HasSuffix(text, "\\") && i+1 < len(lines) {
@@ -118,8 +124,13 @@ Well-known packages need no import. ctx is the cell's context: interrupts cancel
   %env NAME VALUE       set an environment variable (alone: list them)
   %cd DIR               change the working directory (alone: show it)
   %args A B ...         set os.Args
-  %who                  list what the session has declared
-  %rm NAME ...          take declarations back
+  %who, %ls             list what the session has declared
+  %rm NAME ...          take declarations and imports back; of a method: Type~Method
+  %test FLAGS           run the cell's tests and benchmarks (alone: all tests), as go test -v
+  %exec F ARGS          set os.Args and call F() after the rest of the cell
+  %capture FILE         copy what the cell's Go code prints and shows to FILE (-a appends)
+  %with_inputs, %with_password  the next shell command may ask for input, or for a secret
+  %version              show the versions of rooflab and Go
   %reset                forget everything and start afresh
   %%writefile FILE      write the rest of the cell to FILE (-a appends)
   %%bash, %%script CMD  feed the rest of the cell to a shell or a command
@@ -131,7 +142,7 @@ Well-known packages need no import. ctx is the cell's context: interrupts cancel
 func (x *execution) command(c command) *Error {
 	if c.shell {
 		text := strings.TrimPrefix(c.text, "*")
-		return x.hostCommand(host.Command{Op: "shell", Text: text})
+		return x.shellLine(text)
 	}
 	fields := words(c.text)
 	if len(fields) == 0 {
@@ -143,12 +154,7 @@ func (x *execution) command(c command) *Error {
 	case "help":
 		x.payload = append(x.payload, map[string]any{"source": "page", "start": 0, "data": map[string]any{"text/plain": helpText}})
 		return nil
-	case "%", "main":
-		if len(args) > 0 {
-			return x.hostCommand(host.Command{Op: "args", Args: args})
-		}
-		return nil
-	case "args":
+	case "%", "main", "args":
 		return x.hostCommand(host.Command{Op: "args", Args: args})
 	case "env":
 		return x.env(rest)
@@ -162,10 +168,29 @@ func (x *execution) command(c command) *Error {
 	case "who":
 		x.who()
 		return nil
-	case "rm":
+	case "ls", "list":
+		x.list()
+		return nil
+	case "rm", "remove":
 		return x.remove(args)
 	case "reset":
+		if len(args) > 0 {
+			return x.keepModules(args)
+		}
 		return x.reset()
+	case "test":
+		x.tests = append([]string{}, args...)
+		return nil
+	case "exec":
+		return x.callLater(args)
+	case "capture":
+		return x.copyOutput(args)
+	case "version":
+		x.version()
+		return nil
+	case "with_inputs", "with_password":
+		x.input, x.password = true, name == "with_password"
+		return nil
 	case "%writefile":
 		return x.writeFile(args, c.body)
 	case "%bash", "%sh":
@@ -175,8 +200,10 @@ func (x *execution) command(c command) *Error {
 			return commandError("%%%%script: name the command that reads the cell")
 		}
 		return x.hostCommand(host.Command{Op: "shell", Text: c.body, Args: args})
-	case "autoget", "noautoget", "goflags":
-		x.emit(Stream{Name: "stderr", Text: fmt.Sprintf("%%%s: not needed in rooflab, ignored\n", name)})
+	}
+	if why, ok := idle[name]; ok {
+		x.emit(Stream{Name: "stderr", Text: "%" + name + ": " + why + "\n"})
+		x.unrun = name == "wasm"
 		return nil
 	}
 	return commandError("unknown command %%%s; %%help lists the commands", name)
@@ -262,18 +289,6 @@ func (x *execution) who() {
 	x.emit(Stream{Name: "stdout", Text: strings.Join(lines, "\n") + "\n"})
 }
 
-func (x *execution) remove(names []string) *Error {
-	if len(names) == 0 {
-		return commandError("%%rm: name declarations; %%who lists them")
-	}
-	x.e.mu.Lock()
-	defer x.e.mu.Unlock()
-	if err := x.e.state.Forget(names...); err != nil {
-		return commandError("%%rm %s: %v; %%who lists what there is", strings.Join(names, " "), err)
-	}
-	return nil
-}
-
 // words splits the text of a command at blanks; quotes, single or double, keep
 // blanks within a word. A quote that is not closed is a character like others.
 func words(text string) []string {
@@ -317,6 +332,7 @@ func (x *execution) reset() *Error {
 	}
 	x.p = x.e.host
 	x.p.attach(x.event)
+	x.emit(Stream{Name: "stdout", Text: "* State reset: all memorized declarations discarded.\n"})
 	return nil
 }
 
@@ -329,13 +345,9 @@ func (x *execution) writeFile(args []string, body string) *Error {
 	if len(args) != 1 {
 		return commandError("%%%%writefile: name one file")
 	}
-	path := args[0]
-	if !filepath.IsAbs(path) {
-		ev, err := x.p.do(host.Command{Op: "pwd"})
-		if err != nil {
-			return x.lost()
-		}
-		path = filepath.Join(ev.Text, path)
+	path, lost := x.path(args[0])
+	if lost != nil {
+		return lost
 	}
 	f, err := os.OpenFile(path, flags, 0o644)
 	if err != nil {

@@ -1,12 +1,15 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/rooflab/rooflab/kernel/cell"
 	"github.com/rooflab/rooflab/kernel/host"
@@ -79,6 +82,9 @@ func (e *engine) Execute(req Request, emit func(Event)) Reply {
 	x.p = p
 	p.attach(x.event)
 	err := x.cell(req.Source)
+	if copyErr := x.endCopy(); err == nil {
+		err = copyErr
+	}
 	if err == nil && len(req.UserExpressions) > 0 {
 		reply.UserExpressions = x.userExpressions()
 	}
@@ -108,12 +114,24 @@ type execution struct {
 	req     Request
 	count   int
 	label   string
+	unit    string // what positions call the text, if it is not the cell's
 	emit    func(Event)
 	capture *Result // user expressions: takes the result instead of emit
 	payload []map[string]any
+
+	// What special commands of the cell ask for.
+	tests           []string // flags of %test, nil without it
+	call            string   // function that %exec calls
+	copyMu          sync.Mutex
+	copy            *os.File // of %capture
+	copyErr         error
+	going           bool // the Go code runs: its output is copied
+	unrun           bool // the Go code is not for this session
+	input, password bool // the next shell command reads input, in secret
 }
 
 func (x *execution) event(ev Event) {
+	x.copied(ev)
 	switch v := ev.(type) {
 	case Result:
 		v.Count = x.count
@@ -140,13 +158,30 @@ func (x *execution) cell(source string) *Error {
 			return err
 		}
 	}
-	if parts.goCode == "" {
+	if x.unrun {
 		return nil
 	}
-	if usesC.MatchString(parts.goCode) {
-		return x.cgoCell(parts.goCode)
+	if x.call != "" {
+		parts.goCode += "\nflag.Parse()\n" + x.call + "()"
 	}
-	return x.goCell(parts.goCode)
+	x.copyMu.Lock()
+	x.going = true
+	x.copyMu.Unlock()
+	err := x.goCode(parts.goCode)
+	if err == nil && x.tests != nil {
+		err = x.runTests()
+	}
+	return err
+}
+
+func (x *execution) goCode(text string) *Error {
+	if text == "" {
+		return nil
+	}
+	if usesC.MatchString(text) {
+		return x.cgoCell(text)
+	}
+	return x.goCell(text)
 }
 
 func (x *execution) userExpressions() map[string]UserValue {
@@ -189,7 +224,7 @@ func (x *execution) goCell(text string) *Error {
 	if plan.Empty {
 		return nil
 	}
-	unwatch := x.watchInput()
+	unwatch := x.watchInput(x.p.readsInput, false)
 	ev, err := x.p.do(host.Command{Op: "run", ID: id, Count: x.count, Silent: x.req.Silent && x.capture == nil})
 	unwatch()
 	if err != nil {
@@ -231,7 +266,8 @@ func (x *execution) load(ctx context.Context, text string) (int, *cell.Plan, err
 	id := e.nextID + 1
 	state := e.state
 	e.mu.Unlock()
-	plan, err := state.Plan(id, x.label, text)
+	label := cmp.Or(x.unit, x.label)
+	plan, err := state.Plan(id, label, text)
 	if err != nil || plan.Empty {
 		return 0, plan, err
 	}
@@ -246,7 +282,7 @@ func (x *execution) load(ctx context.Context, text string) (int, *cell.Plan, err
 		e.mu.Lock()
 		id = e.nextID + 1 // the base took a number
 		e.mu.Unlock()
-		if plan, err = state.Plan(id, x.label, text); err != nil {
+		if plan, err = state.Plan(id, label, text); err != nil {
 			return 0, nil, err
 		}
 	}

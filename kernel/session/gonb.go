@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -156,11 +155,7 @@ func (g *gonbPipe) handle(d *protocol.DisplayData) {
 		return
 	}
 	if _, ok := b.Data["text/plain"]; !ok {
-		var kinds []string
-		for k := range b.Data {
-			kinds = append(kinds, k)
-		}
-		b.Data["text/plain"] = "[" + strings.Join(kinds, ", ") + "]"
+		b.Data["text/plain"] = placeholder(b)
 	}
 	update := d.DisplayID != "" && g.shown[d.DisplayID]
 	if d.DisplayID != "" {

@@ -16,9 +16,9 @@ const inputPoll = 100 * time.Millisecond
 
 // watchInput serves reads of standard input (fmt.Scanln, bufio on os.Stdin, C
 // code) while a cell runs: the front end is asked for a line. Where it cannot
-// be asked, the read ends with end of file rather than never. The returned
-// function ends the watch.
-func (x *execution) watchInput() (stop func()) {
+// be asked, the read ends with end of file rather than never. reads tells
+// whether somebody waits for a line. The returned function ends the watch.
+func (x *execution) watchInput(reads func() bool, password bool) (stop func()) {
 	x.p.asking.Store(nil)
 	quit := make(chan struct{})
 	finished := make(chan struct{})
@@ -34,7 +34,7 @@ func (x *execution) watchInput() (stop func()) {
 				return
 			case <-tick.C:
 			}
-			if !x.p.readsInput() || x.p.asking.Load() != nil && !x.interrupted() {
+			if !reads() || x.p.asking.Load() != nil && !x.interrupted() {
 				continue // nobody reads, or the cell has asked by itself
 			}
 			if !x.req.AllowStdin {
@@ -44,7 +44,7 @@ func (x *execution) watchInput() (stop func()) {
 			}
 			answer := make(chan string, 1)
 			if !x.interrupted() {
-				x.p.send(InputRequest{Answer: once(func(s string) { answer <- s })})
+				x.p.send(InputRequest{Password: password, Answer: once(func(s string) { answer <- s })})
 			}
 			for waiting := true; waiting; {
 				select {
@@ -84,12 +84,37 @@ func (p *process) readsInput() bool {
 		return false
 	}
 	for _, t := range entries {
-		data, err := os.ReadFile(filepath.Join(tasks, t.Name(), "syscall"))
-		if err != nil {
-			continue
+		if waitsForInput(filepath.Join(tasks, t.Name())) {
+			return true
 		}
-		f := strings.Fields(string(data))
-		if len(f) > 1 && f[0] == fmt.Sprint(syscall.SYS_READ) && f[1] == "0x0" {
+	}
+	return false
+}
+
+// waitsForInput reports whether the thread with that folder in /proc waits in
+// read(0, ...).
+func waitsForInput(dir string) bool {
+	data, err := os.ReadFile(filepath.Join(dir, "syscall"))
+	if err != nil {
+		return false
+	}
+	f := strings.Fields(string(data))
+	return len(f) > 1 && f[0] == fmt.Sprint(syscall.SYS_READ) && f[1] == "0x0"
+}
+
+// childReadsInput reports whether a program that has the host's standard input
+// waits for it.
+func (p *process) childReadsInput() bool {
+	ours, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", p.cmd.Process.Pid))
+	if err != nil {
+		return false
+	}
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return false
+	}
+	for _, dir := range all {
+		if theirs, err := os.Readlink(filepath.Join(dir, "fd", "0")); err == nil && theirs == ours && waitsForInput(dir) {
 			return true
 		}
 	}

@@ -109,7 +109,7 @@ func (e *engine) stack(stack, label, source string) []string {
 		file, line := m[1], m[2]
 		at := strings.Index(file, "In[")
 		switch {
-		case strings.Contains(fn, cell.Mark+"cell") && at < 0, strings.HasPrefix(fn, "github.com/rooflab/rooflab/kernel/live."), strings.HasPrefix(fn, "github.com/rooflab/rooflab/kernel/host."), strings.HasPrefix(fn, "created by "):
+		case strings.Contains(fn, cell.Mark+"cell") && at < 0, strings.HasPrefix(fn, "github.com/rooflab/rooflab/kernel/live."), strings.HasPrefix(fn, "github.com/rooflab/rooflab/kernel/gotest."), strings.HasPrefix(fn, "github.com/rooflab/rooflab/kernel/host."), strings.HasPrefix(fn, "created by "):
 			continue
 		case at < 0:
 			if strings.HasPrefix(fn, "runtime.") {

@@ -2,13 +2,16 @@
 
 Run by TestJupyterKernelTest of this package, which installs the kernelspec and
 points JUPYTER_PATH at it. Three parts: jupyter_kernel_test with every sample
-field set, the faults of stock GoNB v0.11.3 one by one, and nbclient driving a
-notebook. A skipped test is a failure: see main at the end.
+field set, the faults of stock GoNB v0.11.3 one by one and what its special
+commands do, and nbclient driving a notebook. A skipped test is a failure: see
+main at the end.
 """
 
 import os
+import re
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -362,6 +365,88 @@ class FaultsOfGoNB(KernelCase):
         self.assertEqual((reply["status"], reply["ename"]), ("error", "HostLost"), reply)
         reply, outputs = self.run_cell("1 + 1")
         self.assertEqual(self.result(outputs), "2")
+
+
+class CellsOfGoNB(KernelCase):
+    """Cells with special commands do what they do in GoNB v0.11.3, whose own
+    answers are the ones expected here unless a comment says why not."""
+
+    def text(self, outputs, stream="stdout"):
+        """Printed text, with times and the machine's names taken out."""
+        text = "".join(
+            m["content"]["text"] for m in outputs if m["msg_type"] == "stream" and m["content"]["name"] == stream
+        )
+        text = re.sub(r"(?m)^(goos|goarch|cpu|pkg): .*\n", "", text)
+        return re.sub(r"-\d+ +\t *\d+\t +[\d.]+ ns/op|\d+\.\d\ds", "#", text)
+
+    def check(self, *cells):
+        for code, stdout in cells:
+            with self.subTest(code=code):
+                reply, outputs = self.run_cell(code)
+                self.assertEqual(reply["status"], "ok", reply)
+                self.assertEqual(self.text(outputs), stdout)
+
+    def test_tests_and_benchmarks(self):
+        test_b = '=== RUN   TestB\nB\n--- PASS: TestB (#)\nPASS\n'
+        self.check(
+            ('%test\nimport "testing"\nfunc TestA(t *testing.T) {\n\tfmt.Printf("A\\n")\n}',
+             "=== RUN   TestA\nA\n--- PASS: TestA (#)\nPASS\n"),
+            ('func TestB(t *testing.T) { fmt.Println("B") }\n%test', test_b),
+            ("//gonb:%test -test.v -test.run=B", test_b),
+            ('%test ""', "A\nB\nPASS\n"),
+            ("func BenchmarkX(b *testing.B) { for i := 0; i < b.N; i++ { } }\n%test -test.bench=X -test.run=Bench -test.benchtime=9x",
+             "BenchmarkX#\nPASS\n"),
+        )  # fmt: skip
+        # A failed test fails its cell, which GoNB passes over.
+        reply, outputs = self.run_cell("func TestBad(t *testing.T) {\n\tt.Error(7)\n}\n%test")
+        self.assertEqual((reply["status"], reply["ename"]), ("error", "ExitError"))
+        self.assertRegex(self.text(outputs), r"^=== RUN   TestBad\n    In\[\d+\]:2: 7\n--- FAIL: TestBad \(#\)\nFAIL\n$")
+
+    def test_declarations_are_listed_and_removed(self):
+        self.check(("%reset", "* State reset: all memorized declarations discarded.\n"))
+        self.check(("type K struct{}\nfunc (K) M() {}\nconst C = 1\nvar a, b = b + 1, 5", ""), ("%% \nfmt.Println(a)", "6\n"))
+        _, outputs = self.run_cell("%ls")
+        listed = outputs[0]["content"]["data"]["text/html"]
+        self.assertEqual(re.findall(r"<h[34]>(\w+(?: \w+)?)<|<pre>(.*?)<", listed), [
+            ("Memorized Definitions", ""), ("Constants", ""), ("", "C"), ("Types", ""), ("", "K"),
+            ("Variables", ""), ("", "a"), ("", "b"), ("Functions", ""), ("", "K~M"),
+        ])  # fmt: skip
+        reply, outputs = self.run_cell("%rm C nosuch K~M")
+        self.assertEqual(reply["status"], "ok")
+        self.assertEqual(self.text(outputs), ". removed const C\n. removed func K~M\n")
+        self.assertEqual(self.text(outputs, "stderr"), '. key "nosuch" not found in any definition, not removed\n')
+
+    def test_arguments_capture_and_version(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.check(
+                (f"%env CAPTURED {folder}", ""),  # GoNB says what it has set
+                ('var n = flag.Int("n", 1, "number")\nfunc tell() { fmt.Println(*n, flag.Args()) }\n%exec tell -n=3 "x y"', "3 [x y]\n"),
+                ('var n = flag.Int("n", 1, "number")\n%% -n=4\nfmt.Println(*n)', "4\n"),
+                ('%capture ${CAPTURED}/f\n!echo shell\n%%\nfmt.Println("Ping")', "shell\nPing\n"),
+                ("%capture -a ${CAPTURED}/f\ngonbui.DisplayMarkdown(\"# Pong\\n\")", ""),
+                ("!cat ${CAPTURED}/f", "Ping\n# Pong\n"),
+            )
+        _, outputs = self.run_cell("%version")
+        self.assertIn("rooflab", outputs[0]["content"]["data"]["text/markdown"])
+
+    def test_commands_without_use_in_a_live_session_say_so(self):
+        reply, _ = self.run_cell("kept := 1")
+        for command in ["%autoget", "%goflags --cover", "%goworkfix", "%track .", "%untrack .", "%widgets", "%reset go.mod",
+                        '%wasm\nimport "syscall/js"\njs.Global()', "%%gx\nnot Go"]:  # fmt: skip
+            with self.subTest(command=command):
+                reply, outputs = self.run_cell(command)
+                self.assertEqual(reply["status"], "ok", reply)
+                self.assertRegex(self.text(outputs, "stderr"), r"^%.*: .*(ignored|not run), .*\n$")
+        self.check(("fmt.Println(kept)", "1\n"))
+
+    def test_shell_commands_with_input(self):
+        for command, password in [("%with_inputs", False), ("%with_password", True)]:
+            msg_id = self.kc.execute(f"{command}\n!read -r line; echo got $line", allow_stdin=True)
+            question = self.kc.get_stdin_msg(timeout=CELL)
+            self.assertEqual(question["content"]["password"], password)
+            self.kc.input("an answer")
+            reply, outputs = self.results(msg_id)
+            self.assertEqual((reply["status"], self.text(outputs)), ("ok", "got an answer\n"))
 
 
 class LifeAndDeath(unittest.TestCase):
