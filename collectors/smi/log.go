@@ -45,6 +45,10 @@ func newLog(ctx context.Context, in *collectors.Input, out *collectors.Output, f
 		tool = "nvml"
 	case strings.HasPrefix(format, "dcgm"):
 		tool = "dcgm"
+	case strings.HasPrefix(format, "rocm-smi"):
+		tool = "rocm-smi"
+	case strings.HasPrefix(format, "amd-smi"):
+		tool = "amd-smi"
 	case !strings.HasPrefix(format, "nvidia-smi"):
 		tool = strings.TrimSuffix(strings.TrimSuffix(format, "-csv"), "-json")
 	}

@@ -1,7 +1,8 @@
 // Package smi reads how GPUs did while programs ran: what nvidia-smi prints
 // (--query-gpu as CSV, dmon, -q), what DCGM tells (dcgmi dmon, its exporter for
-// Prometheus), logs that programs write with NVML, and the small files that
-// roofline tools leave beside them: ceilings, and timings of kernels.
+// Prometheus), AMD's rocm-smi and amd-smi as CSV and JSON, logs that programs
+// write with NVML, and the small files that roofline tools leave beside them:
+// ceilings, and timings of kernels.
 //
 // In flows the text, out flow one run and, of the sensors, telemetry: one row
 // per reading, also where NVML repeated a value because the sensor is read out
@@ -34,6 +35,10 @@ func init() {
 		{"nvidia-smi-table", "nvidia-smi's table, pmon and XML: recognised, to be taken in another form", detectTable, (*log).refuseTable},
 		{"dcgmi-dmon", "dcgmi dmon: sensors and profiling metrics of NVIDIA's DCGM", detectDcgmi, (*log).dcgmi},
 		{"dcgm-exporter", "DCGM exporter: what it gives to Prometheus, one scrape or several", detectExporter, (*log).exporter},
+		{"rocm-smi-csv", "AMD rocm-smi --csv, one listing or several", detectRocmCSV, (*log).amdCSV},
+		{"rocm-smi-json", "AMD rocm-smi --json, one listing or several", detectRocmJSON, (*log).amdJSON},
+		{"amd-smi-csv", "AMD amd-smi metric --csv, also with --watch, and amd-smi monitor --csv", detectAmdCSV, (*log).amdCSV},
+		{"amd-smi-json", "AMD amd-smi metric --json, also with --watch", detectAmdJSON, (*log).amdJSON},
 		{"nvml-csv", "telemetry of a GPU that a program logged as CSV: a time, and power_w, sm_clock_mhz, ...", detectLog, (*log).columns},
 		{"roofline-peaks-csv", "ceilings as CSV: label, peak_flops, peak_bandwidth", detectPeaks, (*log).peaks},
 		{"kernel-timing-csv", "timings of kernels as CSV: kernel, mean_ms, median_ms, ...", detectTiming, (*log).timings},
