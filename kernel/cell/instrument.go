@@ -244,14 +244,22 @@ func (in *instrumenter) selector(n *ast.SelectorExpr) {
 	}
 }
 
-// call makes sync.WaitGroup.Wait interruptible.
+// call makes sync.WaitGroup.Wait interruptible, and keeps panics in clean-ups
+// of tests within the cell.
 func (in *instrumenter) call(n *ast.CallExpr) {
 	sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
-	if !ok || len(n.Args) != 0 {
+	if !ok {
 		return
 	}
 	fn, ok := in.pl.info.Uses[sel.Sel].(*types.Func)
-	if !ok || fn.FullName() != "(*sync.WaitGroup).Wait" {
+	if !ok {
+		return
+	}
+	if name := fn.FullName(); name == "(*testing.common).Cleanup" || name == "(testing.TB).Cleanup" {
+		in.insert(n.Args[0].Pos(), liveName+".Cleaned(")
+		in.insert(n.Args[0].End(), ")")
+		return
+	} else if name != "(*sync.WaitGroup).Wait" {
 		return
 	}
 	switch in.parent().(type) {

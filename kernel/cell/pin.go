@@ -1,9 +1,11 @@
 package cell
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -221,4 +223,19 @@ func frozen(d *decl) *decl {
 	c := *d
 	c.piece.edits = nil
 	return &c
+}
+
+// takenBack says of a variable of an earlier cell that its type is no more,
+// where the check finds that in the text that declares it again.
+func (pl *planner) takenBack(p *Problem) {
+	name, ok := strings.CutPrefix(p.Msg, "undefined: ")
+	if !ok || !strings.HasPrefix(p.File, "session") {
+		return
+	}
+	for _, d := range pl.include {
+		if d.kind == token.VAR && slices.Contains(d.typFree, name) {
+			*p = Problem{d.piece.file, d.piece.line, d.piece.col, fmt.Sprintf("%s has a type that uses %s, which is declared no more; declare one of them again", d.names[0], name)}
+			return
+		}
+	}
 }

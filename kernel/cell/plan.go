@@ -429,6 +429,7 @@ func (pl *planner) check() Problems {
 			places = append(places, te.Pos)
 			pos := pl.fset.Position(te.Pos)
 			p := Problem{pos.Filename, pos.Line, pos.Column, strings.ReplaceAll(te.Msg, Mark+"was", "")}
+			pl.takenBack(&p)
 			if strings.HasPrefix(p.Msg, "\t") { // goes on with the one before
 				if n := len(ps); n > 0 {
 					ps[n-1].Msg += "\n" + p.Msg

@@ -174,8 +174,16 @@ func inOrder(tests Tests) []testing.InternalTest {
 	for name, f := range tests {
 		all = append(all, testing.InternalTest{Name: name, F: func(t *testing.T) {
 			defer stopped()
+			ended := false
+			defer func() {
+				if !ended && !t.Failed() && !t.Skipped() {
+					t.Error("the test ended its goroutine (runtime.Goexit)")
+					t.FailNow()
+				}
+			}()
 			defer live.GuardTest(t.FailNow)
 			f(t)
+			ended = true
 		}})
 	}
 	slices.SortFunc(all, func(a, b testing.InternalTest) int { return strings.Compare(a.Name, b.Name) })

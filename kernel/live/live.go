@@ -272,15 +272,9 @@ func (c *Cell) Guard() {
 		Late(f)
 		return
 	}
-	c.mu.Lock()
-	if c.failure == nil {
-		c.failure = f
-	}
-	c.mu.Unlock()
 	// As in a Go program, the others do not go on as if nothing had happened;
 	// they might wait for this one for ever.
-	Stop.Store(1)
-	c.cancel()
+	c.fail(f)
 }
 
 // GuardTest ends a test or benchmark of a cell, or a part of one: a panic in it
@@ -292,7 +286,24 @@ func GuardTest(failNow func()) {
 	if v == nil {
 		return
 	}
-	f, c := failure(v), now()
+	now().fail(failure(v))
+	failNow()
+}
+
+// Cleaned makes of a test's clean-up one whose panic fails the cell.
+func Cleaned(cleanup func()) func() {
+	return func() {
+		defer func() {
+			if v := recover(); v != nil {
+				now().fail(failure(v))
+			}
+		}()
+		cleanup()
+	}
+}
+
+// fail notes how the running cell failed, unless that is known, and stops it.
+func (c *Cell) fail(f *Failure) {
 	c.mu.Lock()
 	if c.failure == nil {
 		c.failure = f
@@ -300,7 +311,6 @@ func GuardTest(failNow func()) {
 	c.mu.Unlock()
 	Stop.Store(1)
 	c.cancel()
-	failNow()
 }
 
 func failure(v any) *Failure {

@@ -50,6 +50,8 @@ func TestATestThatFailsOrPanicsFailsItsCellOnly(t *testing.T) {
 	}
 	n.fail("func BenchmarkP(b *testing.B) { b.RunParallel(func(pb *testing.PB) { for pb.Next() { panic(\"there\") } }) }\n%test -bench=P -run=^$", "panic")
 	n.fail("func TestSleep(t *testing.T) { time.Sleep(time.Hour) }\n%test -run=Sleep -timeout=10ms", "Interrupted")
+	n.fail("func TestCleanup(t *testing.T) { t.Cleanup(func() { panic(\"late\") }) }\n%test", "panic")
+	n.fail("func TestGoexit(t *testing.T) { runtime.Goexit() }\n%test", "ExitError")
 	n.fail("func TestExit(t *testing.T) { os.Exit(3) }\n%test", "ExitError")
 	for _, flags := range []string{"-run=(", "-nosuch", "-cpu=1,2", "-coverprofile=c", "-memprofile=no/such/file"} {
 		if o := n.exec("%test " + flags); o.reply.Error == nil || o.reply.Error.Exit != 2 || !strings.HasPrefix(o.stderr, "%test: ") {

@@ -200,7 +200,7 @@ func TestNamesOfDotImportsStay(t *testing.T) {
 
 func TestDeclarationsAreTakenBack(t *testing.T) {
 	n := start(t)
-	n.run("len := 3\ntype point struct{ x int }\nfunc (p point) twice() int { return 2 * p.x }\nconst (\n\tA = iota\n\tB\n)")
+	n.run("len := 3\ntype point struct{ x int }\nfunc (p point) twice() int { return 2 * p.x }\nconst (\n\tA = iota\n\tB\n)\npt := point{1}")
 	n.run("import \"math\"")
 	if o := n.exec("%rm len nosuch point A math"); o.reply.Status != "ok" || o.stdout != ". removed var len\n. removed type point\n. removed const A\n. removed import math\n" || o.stderr != ". key \"nosuch\" not found in any definition, not removed\n" {
 		t.Errorf("%+v", o)
@@ -208,6 +208,9 @@ func TestDeclarationsAreTakenBack(t *testing.T) {
 	n.want(`len("abcd")`, "4")
 	n.want("B", "1")
 	n.fail("A", "CompileError")
+	if tb := n.fail("pt", "CompileError"); !strings.Contains(tb, "In[1]:8:7: pt has a type that uses point, which is declared no more") {
+		t.Error(tb)
+	}
 	n.run("type point struct{ x int }")
 	n.fail("point{1}.twice()", "CompileError")
 }
