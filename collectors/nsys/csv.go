@@ -45,6 +45,7 @@ type table struct {
 	trace  bool   // a row per event, else per name
 	name   int    // column
 	spans  []span // of the columns, in tables that are printed for people
+	sep    byte   // between cells, else
 	number int    // of the table in the file
 }
 
@@ -54,14 +55,18 @@ var nameColumns = []string{"kernelname", "name", "range", "operation", "apifunct
 // asTable returns the table whose header a line is, nil where it is none:
 // tables of nsys stats have a name, and times with units or a share of time.
 func asTable(line, report string) *table {
-	if strings.Count(line, ",") < 3 || strings.Contains(line, ",Sum(ns),") { // that is ROCm Compute Profiler's
+	sep := byte(',')
+	if strings.Count(line, "\t") >= 3 {
+		sep = '\t'
+	}
+	if strings.Count(line, string(sep)) < 3 || strings.Contains(line, ",Sum(ns),") { // that is ROCm Compute Profiler's
 		return nil
 	}
-	cells, broken := delimited.Split(line, ',')
+	cells, broken := delimited.Split(line, sep)
 	if broken != nil {
 		return nil
 	}
-	t := &table{report: report, at: map[string]int{}, name: -1}
+	t := &table{report: report, at: map[string]int{}, name: -1, sep: sep}
 	times, numbers := 0, 0
 	for i, c := range cells {
 		h := asTitle(c.Text)
@@ -217,11 +222,15 @@ type sheet struct {
 }
 
 func parseCSV(ctx context.Context, in *collectors.Input, out *collectors.Output) error {
+	return parseSheet(ctx, in, out, "nsys-csv", (*sheet).pass)
+}
+
+func parseSheet(ctx context.Context, in *collectors.Input, out *collectors.Output, format string, pass func(s *sheet, ctx context.Context, name, path string) error) error {
 	return in.WithFile(func(path string) error {
 		s := &sheet{out: out, starts: map[string][]int64{}, places: map[string][]int64{}, regions: map[string]int64{}, repeats: map[rowOf]int{}, numbered: map[rowOf]int{}, warned: map[string]bool{},
-			run: datasets.Run{ID: runID, Tool: "nsys", Format: "nsys-csv", Status: datasets.RunOK}, machine: datasets.Machine{ID: machineID}}
+			run: datasets.Run{ID: runID, Tool: "nsys", Format: format, Status: datasets.RunOK}, machine: datasets.Machine{ID: machineID}}
 		for _, s.emit = range []bool{false, true} {
-			if err := s.pass(ctx, in.Name, path); err != nil {
+			if err := pass(s, ctx, in.Name, path); err != nil {
 				return err
 			}
 			s.order()
@@ -239,9 +248,7 @@ func (s *sheet) pass(ctx context.Context, name, path string) error {
 	if s.in, err = collectors.Open(name, f); err != nil {
 		return err
 	}
-	s.r = delimited.New(s.in)
-	s.above = [2]string{}
-	s.table, s.report, s.tables, s.rows, s.skipped, s.seen, s.ranges, s.again = nil, "", 0, 0, nil, map[string]int{}, map[string]int64{}, map[string]int{}
+	s.reset()
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return fmt.Errorf("reading %s: %w", name, ctx.Err())
@@ -263,6 +270,13 @@ func (s *sheet) pass(ctx context.Context, name, path string) error {
 		return e
 	}
 	return nil
+}
+
+// reset begins a pass.
+func (s *sheet) reset() {
+	s.r = delimited.New(s.in)
+	s.above = [2]string{}
+	s.table, s.report, s.tables, s.rows, s.skipped, s.seen, s.ranges, s.again = nil, "", 0, 0, nil, map[string]int{}, map[string]int64{}, map[string]int{}
 }
 
 // noise are beginnings of what nsys stats prints around its tables.
@@ -365,6 +379,7 @@ func (s *sheet) begin(t *table) {
 		}
 	}
 	s.table, s.report = t, ""
+	s.r.Sep = t.sep
 }
 
 // order ranks the events of each kind by their start.

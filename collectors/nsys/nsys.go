@@ -1,7 +1,8 @@
 // Package nsys reads what Nsight Systems exports: the SQLite database of
 // `nsys export --type sqlite` (and of `nsys stats`, which leaves one behind),
-// and the tables that `nsys stats` prints, as CSV or for people. Reports themselves
-// (.nsys-rep, .qdrep) are recognised and refused with the way to convert them.
+// and the tables that `nsys stats` prints, as CSV, TSV, JSON or for people.
+// Reports themselves (.nsys-rep, .qdrep) are recognised and refused with the way
+// to convert them.
 //
 // Of a database flow out one run; a region per kernel, direction of copies,
 // function and range; a launch per event with its times (ns since the start
@@ -29,7 +30,11 @@ func init() {
 	})
 	collectors.Register(collectors.Format{
 		Name: "nsys-csv", Version: 2, Detect: detectCSV, Parse: parseCSV,
-		About: "Nsight Systems, nsys stats: summaries and traces (CSV, or the tables that it prints)",
+		About: "Nsight Systems, nsys stats: summaries and traces (CSV, TSV, or the tables that it prints)",
+	})
+	collectors.Register(collectors.Format{
+		Name: "nsys-json", Version: 1, Detect: detectJSON, Parse: parseJSON,
+		About: "Nsight Systems, nsys stats --format json: summaries and traces",
 	})
 	collectors.Register(collectors.Format{
 		Name: "nsys-rep", Version: 1, Detect: detectReport, Parse: refuseReport,

@@ -93,7 +93,7 @@ func asPrinted(titles, dashes, report string) *table {
 	}
 	var names []string
 	for _, c := range cut(titles, 0, spans) {
-		if strings.ContainsAny(c.Text, `,"`) {
+		if strings.ContainsAny(c.Text, ",\"\t") {
 			return nil
 		}
 		names = append(names, c.Text)
