@@ -41,6 +41,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/run"            // live: any command
 	_ "github.com/rooflab/rooflab/collectors/smi"            // nvidia-smi, NVML logs, ceilings and timings
 	_ "github.com/rooflab/rooflab/collectors/speedscope"     // speedscope JSON
+	_ "github.com/rooflab/rooflab/collectors/stream"         // STREAM and BabelStream
 	_ "github.com/rooflab/rooflab/collectors/tau"            // TAU profile.N.C.T
 	_ "github.com/rooflab/rooflab/collectors/timemory"       // timemory, Omnitrace JSON
 	_ "github.com/rooflab/rooflab/collectors/valgrind"       // live: Callgrind and Cachegrind
