@@ -10,6 +10,7 @@ import (
 	_ "github.com/rooflab/rooflab/collectors/cubex"          // Score-P, Scalasca (.cubex)
 	_ "github.com/rooflab/rooflab/collectors/folded"         // folded stacks of flame graphs
 	_ "github.com/rooflab/rooflab/collectors/gbench"         // Google Benchmark JSON
+	_ "github.com/rooflab/rooflab/collectors/gnutime"        // GNU time -v
 	_ "github.com/rooflab/rooflab/collectors/gobench"        // Go benchmarks
 	_ "github.com/rooflab/rooflab/collectors/gprof"          // GNU gprof
 	_ "github.com/rooflab/rooflab/collectors/hpctoolkit"     // HPCToolkit databases

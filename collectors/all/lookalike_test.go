@@ -104,7 +104,6 @@ var lookAlikes = map[string]string{
 	"osu":                                  "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1                       2.50\n2                       5.00\n4                      10.00\n",
 	"gromacs":                              "               Core t (s)   Wall t (s)        (%)\n       Time:      100.000       12.500      800.0\n                 (ns/day)    (hour/ns)\nPerformance:       69.120        0.347\n",
 	"time":                                 "\nreal\t0m1.234s\nuser\t0m1.100s\nsys\t0m0.100s\n",
-	"time -v":                              "\tCommand being timed: \"./solve\"\n\tUser time (seconds): 1.10\n\tSystem time (seconds): 0.10\n\tPercent of CPU this job got: 99%\n\tMaximum resident set size (kbytes): 1000\n",
 	"top":                                  "top - 12:00:00 up 1 day,  1:00,  1 user,  load average: 0.50, 0.40, 0.30\nTasks: 100 total,   1 running\n\n    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n   1234 u         20   0   10000   5000   1000 R  99.0   1.0   0:10.00 solve\n",
 	"ps":                                   "    PID TTY          TIME CMD\n   1234 pts/0    00:00:10 solve\n   1235 pts/0    00:00:00 ps\n",
 	"vmstat":                               "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n 1  0      0 100000  10000  50000    0    0     1     2  100  200  5  1 94  0  0\n",
