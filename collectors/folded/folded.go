@@ -24,7 +24,9 @@
 // the counter "samples"; where there are two counts, "samples.before" and
 // "samples.after". The format does not say what its numbers count: they are
 // bytes, ns or us where the profiler was told to weigh by them, and "samples"
-// holds them as they are. A stack that is there twice adds up.
+// holds them as they are. A stack that is there twice adds up. Samples without a
+// frame, which py-spy writes as a blank and a count, are of no region: a warning
+// counts them.
 package folded
 
 import (
@@ -61,7 +63,7 @@ func detect(h collectors.Head) collectors.Confidence {
 			break
 		}
 		text := bytes.TrimRight(line, "\r\n")
-		if passed(text) {
+		if passed(text) || frameless(text) {
 			continue
 		}
 		stack, _, ok := cutCount(text)
@@ -90,6 +92,19 @@ func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 // passed tells lines that are no stacks.
 func passed(text []byte) bool {
 	return len(bytes.TrimSpace(text)) == 0 || bytes.HasPrefix(text, []byte("# ")) || len(text) == 1 && text[0] == '#'
+}
+
+// frameless tells a blank and counts: of samples whose stack has no frame.
+func frameless(text []byte) bool {
+	if len(text) == 0 || text[0] != ' ' {
+		return false
+	}
+	for f := range bytes.FieldsSeq(text) {
+		if !isCount(f) {
+			return false
+		}
+	}
+	return true
 }
 
 // cutCount cuts the count off the end of a line. ok says whether there is one
@@ -127,7 +142,7 @@ func isDifference(h collectors.Head) bool {
 			break
 		}
 		text := bytes.TrimRight(line, "\r\n")
-		if passed(text) {
+		if passed(text) || frameless(text) {
 			continue
 		}
 		stack, _, ok := cutCount(text)
@@ -158,7 +173,7 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		run.TimeMetric = "samples.after"
 	}
 	r.tree = stacktree.New(out, runID, metrics...)
-	stacks := 0
+	stacks, empty := 0, 0
 	for l, err := range in.Lines(ctx) {
 		if err != nil {
 			return err
@@ -169,10 +184,17 @@ func parse(ctx context.Context, in *collectors.Input, out *collectors.Output) er
 		if !l.Ended {
 			return in.Cut(l.Number, len(l.Text), "its count may lack digits: if the file is whole, end it with a newline; else get it again")
 		}
+		stacks++
+		if frameless(l.Text) {
+			empty++
+			continue
+		}
 		if err := r.stack(l); err != nil {
 			return err
 		}
-		stacks++
+	}
+	if empty > 0 {
+		out.Warn(0, 0, "%d lines have a count without a frame: those samples are of no region", empty)
 	}
 	if stacks == 0 {
 		e := in.Syntax(1, 1, "the file holds no stack")

@@ -15,6 +15,7 @@ solve;main;step 120
 solve;main;step;read_[k] 7
 solve;main;step 3
 solve;main 40.5
+ 2
 
 unix` + "`" + `thread_start;unix` + "`" + `idle+0x114 1641
 <module> (run.py:3);step (run.py:12) 20
@@ -42,7 +43,7 @@ func attribute(r *parsertest.Records, region int64, name string) string {
 
 func TestStacksAreACallTree(t *testing.T) {
 	r := parsertest.MustParse(t, "folded-stacks", "x", stacks)
-	// awk '/^[^#]/{s+=$NF} END{print s}': 120+7+3+40.5+1641+20+9+2.
+	// awk '/^[^# ]/{s+=$NF} END{print s}': 120+7+3+40.5+1641+20+9+2.
 	if got := r.Total("samples"); got != 1842.5 {
 		t.Errorf("the counts add up to %v, want 1842.5", got)
 	}
@@ -50,6 +51,9 @@ func TestStacksAreACallTree(t *testing.T) {
 	// step; run, work, add; work below main and two frames without a name.
 	if len(r.Regions) != 14 || len(r.Launches) != 7 || r.Runs[0].TimeMetric != "samples" {
 		t.Errorf("%d regions and %d launches, want 14 and 7", len(r.Regions), len(r.Launches))
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Msg, "1 lines have a count without a frame") {
+		t.Errorf("%v", r.Warnings)
 	}
 	for _, w := range []struct {
 		raw, path, module, file, line, code string
@@ -123,7 +127,7 @@ func TestBrokenStacksAreRefusedWithTheirPlace(t *testing.T) {
 		"comments":         {"# nothing\n", 1, 1, "make it again"},
 		"no count":         {"main;a 1\nmain;b\n", 2, 7, `expected frames with ";" between them`},
 		"no number":        {"main;a 1\nmain;b -5\n", 2, 10, "take the line out"},
-		"count alone":      {"main;a 1\n 7\n", 2, 3, "no stack with a count"},
+		"a word alone":     {"main;a 1\n b\n", 2, 3, "no stack with a count"},
 		"too large":        {"main;a 1\nmain;b " + strings.Repeat("9", 400) + "\n", 2, 8, "does not fit"},
 		"cut":              {"main;a 10\nmain;b 1", 2, 9, "end it with a newline"},
 		"one count of two": {"main;a 1 2\n" + strings.Repeat("main;a 1 2\n", 6000) + "main;b 1\n", 6002, 7, "two counts"},

@@ -20,22 +20,23 @@ type profile struct {
 	kind, name, unit string
 	order            []int // paths, in order of appearance
 	counts           map[int]float64
-	weights          map[int]float64
+	weights          map[int]*stacktree.Sum
 	idle             int // samples without a frame
 }
 
 func (p *profile) add(path int, count, weight float64) {
 	if _, known := p.counts[path]; !known {
 		p.order = append(p.order, path)
+		p.weights[path] = &stacktree.Sum{}
 	}
 	p.counts[path] += count
-	p.weights[path] += weight
+	p.weights[path].Add(weight)
 }
 
 // profile reads one of "profiles". Its members come in any order, so samples
 // and weights are kept until both are there.
 func (r *reader) profile() error {
-	p := profile{counts: map[int]float64{}, weights: map[int]float64{}}
+	p := profile{counts: map[int]float64{}, weights: map[int]*stacktree.Sum{}}
 	number := strconv.Itoa(len(r.profiles) + 1)
 	var samples []int
 	var weights []float64

@@ -260,7 +260,7 @@ func (r *reader) finish() error {
 			tree.Add(regions[at], int64(group), count, p.counts[at])
 		}
 		for _, node := range p.order {
-			tree.Add(regions[node], int64(group), at[p.unit], p.weights[node])
+			tree.Add(regions[node], int64(group), at[p.unit], p.weights[node].Value())
 		}
 		if p.idle > 0 {
 			r.out.Warn(0, 0, "%d samples of the profile %s have no frame and are of no region", p.idle, collectors.Quote(p.name))

@@ -106,6 +106,14 @@ func TestWhatSpeedscopeRefusesIsRefused(t *testing.T) {
 	}
 }
 
+// A hundred weights of 0.01 are 1, as they are not where each sum is rounded.
+func TestWeightsAddUpWithoutRounding(t *testing.T) {
+	r := parsertest.MustParse(t, "speedscope", "x", `{"shared": {"frames": [{"name": "a"}]}, "profiles": [{"type": "sampled", "name": "t", "unit": "seconds", "samples": [[0]`+strings.Repeat(",[0]", 99)+`], "weights": [0.01`+strings.Repeat(",0.01", 99)+`]}]}`)
+	if got := value(r, "t", "a", "time"); got != 1.0 {
+		t.Errorf("the time is %v, want 1", got)
+	}
+}
+
 func FuzzSpeedscope(f *testing.F) {
 	parsertest.Fuzz(f, "speedscope", threads, `{"shared": {"frames": []}, "profiles": []}`, `{"profiles": [{"type": "evented", "events": [{"type": "O", "at": 1e300, "frame": 9}]}]}`)
 }

@@ -54,8 +54,31 @@ type cellKey struct{ region, group int64 }
 
 type cell struct {
 	cellKey
-	sums    []float64 // by metric
+	sums    []Sum // by metric
 	counted []bool
+}
+
+// Sum adds up weights without the rounding of each step (Neumaier's summation):
+// a hundred times 0.01 is 1. The zero value is an empty sum.
+type Sum struct{ total, lost float64 }
+
+// Add adds a weight.
+func (s *Sum) Add(weight float64) {
+	total := s.total + weight
+	if math.Abs(s.total) >= math.Abs(weight) {
+		s.lost += s.total - total + weight
+	} else {
+		s.lost += weight - total + s.total
+	}
+	s.total = total
+}
+
+// Value is the sum; it is infinite where it is too large for a number.
+func (s *Sum) Value() float64 {
+	if math.IsInf(s.total, 0) {
+		return s.total
+	}
+	return s.total + s.lost
 }
 
 // New returns an empty tree whose weights are of the metrics.
@@ -111,12 +134,12 @@ func (t *Tree) Add(region, group int64, metric int, weight float64) {
 	key := cellKey{region, group}
 	c := t.cells[key]
 	if c == nil {
-		c = &cell{cellKey: key, sums: make([]float64, len(t.metrics)), counted: make([]bool, len(t.metrics))}
+		c = &cell{cellKey: key, sums: make([]Sum, len(t.metrics)), counted: make([]bool, len(t.metrics))}
 		t.cells[key] = c
 		t.order = append(t.order, c)
 	}
-	c.sums[metric] += weight
 	c.counted[metric] = true
+	c.sums[metric].Add(weight)
 }
 
 // Emit writes launches and counters, in the order in which they were first
@@ -133,11 +156,11 @@ func (t *Tree) Emit(groups []string) error {
 				return err
 			}
 		}
-		for m, sum := range c.sums {
+		for m := range c.sums {
 			if !c.counted[m] {
 				continue
 			}
-			if err := t.counter(&l, t.metrics[m], sum); err != nil {
+			if err := t.counter(&l, t.metrics[m], c.sums[m].Value()); err != nil {
 				return err
 			}
 		}
@@ -158,7 +181,7 @@ func (t *Tree) counter(l *datasets.Launch, m Metric, sum float64) error {
 		unit := collectors.ParseUnit(m.Unit)
 		v, err := unit.Scale(text, collectors.Dot)
 		if err != nil {
-			return &collectors.SyntaxError{Msg: "the sum of " + m.Name + " is too large for a number"}
+			v = math.Inf(1) // which the output refuses by name
 		}
 		c.Value, c.Unit = datasets.Some(v), unit.Base
 	}
