@@ -220,11 +220,28 @@ func (l *log) amdRow(head, row []delimited.Cell, count map[int64]int64, table in
 		case "device", "gpu", "timestamp":
 			continue
 		}
-		if err := l.amdValue(gpu, h.Text, t, row[i]); err != nil {
+		if err := l.amdValue(gpu, columnOf(h.Text, head), t, row[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// columnOf tells apart what metric and monitor call by one name: mem is a
+// temperature beside hotspot, and a share of time beside power_usage.
+func columnOf(title string, head []delimited.Cell) string {
+	if title != "mem" && title != "gfx" {
+		return title
+	}
+	for _, h := range head {
+		switch {
+		case h.Text == "hotspot" && title == "mem":
+			return "temperature.mem"
+		case h.Text == "power_usage", h.Text == "hotspot_temperature":
+			return map[string]string{"mem": "umc_activity", "gfx": "gfx_activity"}[title]
+		}
+	}
+	return title
 }
 
 // untimed notes that readings have no times.

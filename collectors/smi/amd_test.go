@@ -50,7 +50,7 @@ func TestListingsOfAmd(t *testing.T) {
 			"gpu1.utilization": {0.0, 0.0}, "gpu0.memory.used": {float64(1 << 30), float64(1 << 30)}, "gpu0.clock.sm": {1.7e9, 1.701e9}}},
 		"rocm-smi-json": {rocmJSON, 0, map[string][]any{"gpu0.utilization": {82.0, 83.0}, "gpu0.clock.sm": {1.7e9}, "gpu0.memory.total": {68702699520.0}, "gpu0.voltage": {0.818}}},
 		"amd-smi-csv": {amdCSV, second, map[string][]any{"gpu0.utilization": {0.0, 95.0}, "gpu0.power": {288.0, 1180.0}, "gpu0.clock.sm": {2.402e9, 2.1e9}, "gpu0.temperature": {nil, 55.0},
-			"gpu0.temperature.hotspot": {44.0, 78.0}, "gpu0.utilization.memory": {0.0, 80.0}}},
+			"gpu0.temperature.hotspot": {44.0, 78.0}, "gpu0.temperature.memory": {24.0, 60.0}, "gpu0.utilization.memory": {0.0, 80.0}}},
 		"amd-smi-json": {amdJSON, 0, map[string][]any{"gpu0.utilization": {40.0}, "gpu0.power": {239.0}, "gpu1.power": {22.0}, "gpu0.clock.sm": {2.1e9}, "gpu0.temperature": {nil}, "gpu0.temperature.hotspot": {36.0},
 			"gpu0.temperature.memory": {30.0}, "gpu0.memory.total": {float64(16 << 30)}, "gpu0.memory.used": {float64(283 << 20)}, "gpu0.energy": {12345.5}, "gpu0.voltage": {nil}}},
 	} {
@@ -72,7 +72,13 @@ func TestListingsOfAmd(t *testing.T) {
 			}
 		}
 	}
-	r := parsertest.MustParse(t, "rocm-smi-csv", "x", rocmCSV)
+	r := parsertest.MustParse(t, "amd-smi-csv", "x", "timestamp,gpu,power_usage,hotspot_temperature,memory_temperature,gfx_clk,gfx,mem,vram_used\n1789515524,0,133 W,37 C,30,131 MHz,5 %,7,283 MB\n")
+	for name, want := range map[string]float64{"gpu0.power": 133, "gpu0.temperature.hotspot": 37, "gpu0.temperature.memory": 30, "gpu0.clock.sm": 1.31e8, "gpu0.utilization": 5, "gpu0.utilization.memory": 7} {
+		if s := sensor(r, name); len(s) != 1 || s[0].Value != datasets.Some(want) {
+			t.Errorf("%s of amd-smi monitor is %+v, want %v", name, s, want)
+		}
+	}
+	r = parsertest.MustParse(t, "rocm-smi-csv", "x", rocmCSV)
 	if m := r.Machines[0]; m.GPU != "AMD Instinct MI250X" || r.Runs[0].Tool != "rocm-smi" {
 		t.Errorf("%+v %+v", m, r.Runs)
 	}
