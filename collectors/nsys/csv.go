@@ -240,6 +240,11 @@ func parseSheet(ctx context.Context, in *collectors.Input, out *collectors.Outpu
 }
 
 func (s *sheet) pass(ctx context.Context, name, path string) error {
+	return s.from(name, path, func() error { return s.tablesCSV(ctx, name) })
+}
+
+// from has read go over the file at path.
+func (s *sheet) from(name, path string, read func() error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -249,6 +254,10 @@ func (s *sheet) pass(ctx context.Context, name, path string) error {
 		return err
 	}
 	s.reset()
+	return read()
+}
+
+func (s *sheet) tablesCSV(ctx context.Context, name string) error {
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return fmt.Errorf("reading %s: %w", name, ctx.Err())

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 
@@ -37,15 +36,10 @@ func parseJSON(ctx context.Context, in *collectors.Input, out *collectors.Output
 
 // passJSON is pass for JSON: rows come out as those of CSV would.
 func (s *sheet) passJSON(ctx context.Context, name, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if s.in, err = collectors.Open(name, f); err != nil {
-		return err
-	}
-	s.reset()
+	return s.from(name, path, func() error { return s.tablesJSON(ctx, name) })
+}
+
+func (s *sheet) tablesJSON(ctx context.Context, name string) error {
 	j := collectors.NewLooseJSON(s.in)
 	for lists := 0; ; lists++ {
 		t, err := j.Token()
