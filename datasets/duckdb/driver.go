@@ -22,6 +22,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	duckdb "github.com/duckdb/duckdb-go/v2"
 
@@ -108,17 +109,17 @@ func openFile(ctx context.Context, path, key string, ro bool) (*database, error)
 	if ro {
 		mode = "READ_ONLY"
 	}
-	if err := isStore(path, key); err != nil {
+	if err := isStore(path, key, ro); err != nil {
 		return nil, err
 	}
 	c, err := duckdb.NewConnector(key+"?access_mode="+mode+settings, nil)
 	if err != nil {
-		return nil, openError(path, ro, err)
+		return nil, openError(path, key, ro, err)
 	}
 	db := sql.OpenDB(c)
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
-		return nil, openError(path, ro, err)
+		return nil, openError(path, key, ro, err)
 	}
 	d := &database{path: path, ro: ro, db: db, write: make(chan struct{}, 1)}
 	d.write <- struct{}{}
@@ -128,7 +129,7 @@ func openFile(ctx context.Context, path, key string, ro bool) (*database, error)
 // isStore refuses files that are there and are none of DuckDB's own. DuckDB
 // itself takes tables of CSV, JSON and Parquet, too, and opens a database in
 // memory beside them: whatever is written there is gone when it is closed.
-func isStore(path, key string) error {
+func isStore(path, key string, ro bool) error {
 	f, err := os.Open(key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it is made
@@ -141,6 +142,8 @@ func isStore(path, key string) error {
 	head := make([]byte, checksum+len(magic))
 	_, err = io.ReadFull(f, head)
 	switch {
+	case errors.Is(err, io.EOF) && young(key):
+		return beingMade(path, ro, err)
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("opening store %s: it is an empty file, and no store: remove it, then it is made", path)
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
@@ -151,9 +154,23 @@ func isStore(path, key string) error {
 	return nil
 }
 
+// young says whether a file that is no store yet may be one that another
+// process is making: between its name and its first bytes nothing tells.
+func young(key string) bool {
+	info, err := os.Stat(key)
+	return err == nil && time.Since(info.ModTime()) < 2*time.Second
+}
+
+func beingMade(path string, ro bool, err error) error {
+	return &datasets.LockedError{Path: path, ReadOnly: ro, Holder: "which is making it", Err: err}
+}
+
 var holder = regexp.MustCompile(`(?s)Conflicting lock is held in (.*? \(PID \d+\))`)
 
-func openError(path string, ro bool, err error) error {
+func openError(path, key string, ro bool, err error) error {
+	if strings.Contains(err.Error(), "not a valid DuckDB database file") && young(key) {
+		return beingMade(path, ro, err)
+	}
 	if msg := err.Error(); strings.Contains(msg, "Could not set lock on file") {
 		locked := &datasets.LockedError{Path: path, ReadOnly: ro, Err: err}
 		if m := holder.FindStringSubmatch(msg); m != nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rooflab/rooflab/datasets"
 )
@@ -58,6 +59,10 @@ func TestOtherFilesAreNoStores(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		old := time.Now().Add(-time.Minute) // a new one might become a store
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
 		for _, opts := range [][]datasets.Option{nil, {datasets.ReadOnly}} {
 			if s, err := datasets.Open(path, opts...); err == nil || !strings.Contains(err.Error(), "no store") {
 				t.Errorf("%s: opened %v, %v", name, s, err)
@@ -66,5 +71,13 @@ func TestOtherFilesAreNoStores(t *testing.T) {
 		if b, err := os.ReadFile(path); err != nil || string(b) != content {
 			t.Errorf("%s is now %q, %v", name, b, err)
 		}
+	}
+	path := filepath.Join(dir, "making")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var locked *datasets.LockedError
+	if s, err := datasets.Open(path); !errors.As(err, &locked) {
+		t.Errorf("a file that was made just now: opened %v, %v", s, err)
 	}
 }
