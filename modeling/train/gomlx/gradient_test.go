@@ -62,7 +62,6 @@ var tested = []layer{
 	{"lstm", [][]int{{2, 4, 3}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
 		return graph.Square(gomlx.LSTM(s.In("b"), gomlx.LSTM(s.In("a"), x[0], 3), 2))
 	}},
-	{"lstm of two halves", [][]int{{17, 2, 1}}, func(s *model.Scope, x []*graph.Node) *graph.Node { return graph.Square(gomlx.LSTM(s, x[0], 2)) }},
 	{"lstm, one step", [][]int{{2, 1, 3}}, func(s *model.Scope, x []*graph.Node) *graph.Node { return gomlx.LSTM(s, x[0], 3) }},
 	{"GoMLX's lstm", [][]int{{2, 4, 3}}, func(s *model.Scope, x []*graph.Node) *graph.Node {
 		all, last, cell := lstm.New(s, x[0], 3).Done()

@@ -25,34 +25,18 @@ import (
 // gates, and those of the weights and of x are one product each for all steps,
 // as cuDNN and oneDNN do. GoMLX's Go backend has no such loops, and gets a copy
 // of the cell for each step.
-//
-// On a processor a batch is two halves, each with loops of its own, which XLA
-// runs at the same time: what one does on a single thread (gates, the way to
-// the next product) is the time of the other's products.
 func LSTM(scope *model.Scope, x *graph.Node, width int) *graph.Node {
 	if x.Rank() != 3 {
 		panic(fmt.Errorf("an LSTM over the shape %s, want [examples, length, features]", x.Shape()))
 	}
 	g, dtype := x.Graph(), x.DType()
-	n, features := x.Shape().Dim(0), x.Shape().Dim(2)
-	wx := scope.VariableWithShape("input", shapes.Make(dtype, features, 4*width)).NodeValue(g)
+	wx := scope.VariableWithShape("input", shapes.Make(dtype, x.Shape().Dim(2), 4*width)).NodeValue(g)
 	wh := scope.VariableWithShape("recurrent", shapes.Make(dtype, width, 4*width)).NodeValue(g)
 	bias := scope.VariableWithShape("biases", shapes.Make(dtype, 4*width)).NodeValue(g)
 
-	hidden := func(from, to int) *graph.Node {
-		part := graph.Transpose(graph.Slice(x, graph.AxisRange(from, to)), 0, 1)
-		r := recurrence{part, wx, wh, bias, x.Shape().Dim(1), to - from, width}
-		return graph.Transpose(r.hidden(), 0, 1)
-	}
-	if n < halved || !onProcessor(g) {
-		return hidden(0, n)
-	}
-	return graph.Concatenate([]*graph.Node{hidden(0, n/2), hidden(n/2, n)}, 0)
+	r := recurrence{graph.Transpose(x, 0, 1), wx, wh, bias, x.Shape().Dim(1), x.Shape().Dim(0), width}
+	return graph.Transpose(r.hidden(), 0, 1)
 }
-
-// halved is the number of examples from which on a batch is two halves: a
-// product of few rows spends its time on reading the weights, which both read.
-const halved = 16
 
 // recurrence is the steps of an LSTM. Inside, the time is the first axis.
 type recurrence struct {
