@@ -180,7 +180,7 @@ func (s *stage) run(enough <-chan struct{}) (Outcome, error) {
 	if s.job.UID != 0 {
 		attr.Sys.Credential = &syscall.Credential{Uid: uint32(s.job.UID), Gid: uint32(s.job.UID)}
 	}
-	pid, err := syscall.ForkExec(program, argv, attr)
+	pid, err := begin(program, argv, attr)
 	if err != nil {
 		return o, &StartError{argv[0], err}
 	}
@@ -340,6 +340,19 @@ func (s *stage) confine() (*notices, error) {
 		s.job.Watch.shown = s.job.Shown
 	}
 	return filter(s.job.Watch)
+}
+
+// begin starts a program. One that was written a moment ago may still be open for
+// writing, in a process that another goroutine of the writer has forked and that
+// has not begun its own program yet (golang.org/issue/22315): it is soon over.
+func begin(program string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
+	for wait := time.Millisecond; ; wait *= 2 {
+		pid, err = syscall.ForkExec(program, argv, attr)
+		if !errors.Is(err, syscall.ETXTBSY) || wait > time.Second/2 {
+			return pid, err
+		}
+		time.Sleep(wait)
+	}
 }
 
 // find looks for a program as a shell does.
