@@ -32,6 +32,7 @@ package folded
 import (
 	"bytes"
 	"context"
+	"iter"
 	"math"
 	"regexp"
 	"strconv"
@@ -54,17 +55,28 @@ func init() {
 // looks is how many lines Detect looks at.
 const looks = 200
 
+// counted are the whole lines of a file's beginning that a stack could be in.
+func counted(h collectors.Head) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for line := range bytes.Lines(h.Bytes) {
+			if line[len(line)-1] != '\n' && !h.Whole {
+				return
+			}
+			text := bytes.TrimRight(line, "\r\n")
+			if !passed(text) && !frameless(text) && !yield(text) {
+				return
+			}
+		}
+	}
+}
+
 // detect wants every line to be a stack with a count, and half of them to have
 // two frames: one name and one number in a line are anything.
 func detect(h collectors.Head) collectors.Confidence {
 	stacks, deep := 0, 0
-	for line := range bytes.Lines(h.Bytes) {
-		if line[len(line)-1] != '\n' && !h.Whole || stacks == looks {
+	for text := range counted(h) {
+		if stacks == looks {
 			break
-		}
-		text := bytes.TrimRight(line, "\r\n")
-		if passed(text) || frameless(text) {
-			continue
 		}
 		stack, _, ok := cutCount(text)
 		if !ok {
@@ -137,14 +149,7 @@ func isCount(s []byte) bool {
 // counts. "a;b 2 1" alone could be one of a frame "b 2".
 func isDifference(h collectors.Head) bool {
 	lines := 0
-	for line := range bytes.Lines(h.Bytes) {
-		if line[len(line)-1] != '\n' && !h.Whole {
-			break
-		}
-		text := bytes.TrimRight(line, "\r\n")
-		if passed(text) || frameless(text) {
-			continue
-		}
+	for text := range counted(h) {
 		stack, _, ok := cutCount(text)
 		if !ok {
 			return false

@@ -20,7 +20,7 @@ solve;main 40.5
 unix` + "`" + `thread_start;unix` + "`" + `idle+0x114 1641
 <module> (run.py:3);step (run.py:12) 20
 java/lang/Thread.run;Main.work_[j];Main.add_[i] 9
-solve;main;_ZN2ns4workEi;; 2
+solve;main;_ZN2ns4loopEi;; 2
 `
 
 func find(r *parsertest.Records, raw string) *datasets.Region {
@@ -77,10 +77,10 @@ func TestStacksAreACallTree(t *testing.T) {
 			t.Errorf("%s is %q with %v: %+v %+v", w.raw, r.Path(g.ID), self, g, r.Attributes)
 		}
 	}
-	if g := find(r, "_ZN2ns4workEi"); g.Mangled != g.Raw || g.Short != "work" {
+	if g := find(r, "_ZN2ns4loopEi"); g.Mangled != g.Raw || g.Short != "loop" {
 		t.Errorf("%+v", g)
 	}
-	if r.Path(int64(len(r.Regions))) != "solve/main/work/[unknown]/[unknown]" {
+	if r.Path(int64(len(r.Regions))) != "solve/main/loop/[unknown]/[unknown]" {
 		t.Errorf("frames without a name are %q", r.Path(int64(len(r.Regions))))
 	}
 }

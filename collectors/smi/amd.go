@@ -81,14 +81,7 @@ func detectRocmCSV(h collectors.Head) collectors.Confidence {
 	return collectors.No
 }
 
-func detectAmdCSV(h collectors.Head) collectors.Confidence {
-	for _, line := range lines(h, 20) {
-		if amdHeader(line) {
-			return collectors.Certain
-		}
-	}
-	return collectors.No
-}
+func detectAmdCSV(h collectors.Head) collectors.Confidence { return among(h, 20, amdHeader) }
 
 // amdHeader tells a header of amd-smi: a column gpu and two that it names.
 func amdHeader(line string) bool {

@@ -13,12 +13,7 @@ import (
 const entityColumns = 2
 
 func detectDcgmi(h collectors.Head) collectors.Confidence {
-	for _, line := range lines(h, 20) {
-		if dcgmiTitles(line, 1) != nil {
-			return collectors.Certain
-		}
-	}
-	return collectors.No
+	return among(h, 20, func(line string) bool { return dcgmiTitles(line, 1) != nil })
 }
 
 // dcgmiTitles cuts the line of titles, "#Entity  GRACT  SMACT": the tags

@@ -17,6 +17,7 @@ package smi
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/rooflab/rooflab/collectors"
@@ -93,13 +94,16 @@ func asHeader(line string) *delimited.Header {
 // detectQuery takes a header that nvidia-smi has printed: properties with
 // points in their names or units in brackets. Rows without a header are its
 // own too, to be refused.
-func detectQuery(h collectors.Head) collectors.Confidence {
-	for _, line := range lines(h, 20) {
-		if isQuery(line) || bare(line) {
-			return collectors.Certain
-		}
+// among is certain where one of the first lines is what a format's files have.
+func among(h collectors.Head, first int, tells func(line string) bool) collectors.Confidence {
+	if slices.ContainsFunc(lines(h, first), tells) {
+		return collectors.Certain
 	}
 	return collectors.No
+}
+
+func detectQuery(h collectors.Head) collectors.Confidence {
+	return among(h, 20, func(line string) bool { return isQuery(line) || bare(line) })
 }
 
 func isQuery(line string) bool {
@@ -121,23 +125,9 @@ func isQuery(line string) bool {
 	return known > 0
 }
 
-func detectDmon(h collectors.Head) collectors.Confidence {
-	for _, line := range lines(h, 20) {
-		if isDmon(line) {
-			return collectors.Certain
-		}
-	}
-	return collectors.No
-}
+func detectDmon(h collectors.Head) collectors.Confidence { return among(h, 20, isDmon) }
 
-func detectFull(h collectors.Head) collectors.Confidence {
-	for _, line := range lines(h, 40) {
-		if isLogTitle(line) {
-			return collectors.Certain
-		}
-	}
-	return collectors.No
-}
+func detectFull(h collectors.Head) collectors.Confidence { return among(h, 40, isLogTitle) }
 
 func isLogTitle(line string) bool { return strings.Contains(line, "=NVSMI LOG=") }
 

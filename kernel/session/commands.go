@@ -336,16 +336,23 @@ func (x *execution) reset() *Error {
 	return nil
 }
 
-func (x *execution) writeFile(args []string, body string) *Error {
-	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+// outputFile is the file that a command's arguments, [-a] PATH, name, and how to
+// open it: anew, or with -a to append.
+func (x *execution) outputFile(args []string, complaint string) (path string, flags int, _ *Error) {
+	flags = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
 	if len(args) > 0 && args[0] == "-a" {
 		flags = os.O_CREATE | os.O_WRONLY | os.O_APPEND
 		args = args[1:]
 	}
 	if len(args) != 1 {
-		return commandError("%%%%writefile: name one file")
+		return "", 0, commandError("%s", complaint)
 	}
 	path, lost := x.path(args[0])
+	return path, flags, lost
+}
+
+func (x *execution) writeFile(args []string, body string) *Error {
+	path, flags, lost := x.outputFile(args, "%%writefile: name one file")
 	if lost != nil {
 		return lost
 	}

@@ -124,15 +124,7 @@ func (x *execution) path(name string) (string, *Error) {
 
 // copyOutput opens the file of %capture.
 func (x *execution) copyOutput(args []string) *Error {
-	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
-	if len(args) > 0 && args[0] == "-a" {
-		flags = os.O_CREATE | os.O_WRONLY | os.O_APPEND
-		args = args[1:]
-	}
-	if len(args) != 1 {
-		return commandError("%%capture takes one argument, the name of the file where to save the captured output")
-	}
-	path, lost := x.path(args[0])
+	path, flags, lost := x.outputFile(args, "%capture takes one argument, the name of the file where to save the captured output")
 	if lost != nil {
 		return lost
 	}

@@ -55,7 +55,7 @@ func (r recurrence) hidden() *graph.Node {
 	if !r.x.Graph().Backend().Capabilities().Operations[compute.OpTypeDynamicSlice] {
 		return r.unrolled(steps)
 	}
-	states, slopes := r.forward(graph.StopGradient(steps))
+	states, slope := r.forward(graph.StopGradient(steps))
 	// The gradient of the states is that of the sums before the gates, which are
 	// x_t Wx + h_{t-1} Wh + b with h_{t-1} a constant in this place: the loop
 	// backwards has what goes through it. Nobody asks for the sums' values, and
@@ -64,7 +64,7 @@ func (r recurrence) hidden() *graph.Node {
 	sums := graph.Add(graph.Add(x, product(before, r.wh)), graph.ExpandAxes(r.bias, 0))
 	sums = graph.Reshape(sums, r.length, r.n, 4*r.width)
 	return joined(graph.Slice(states, graph.AxisRange(1)), sums, 2, func(v *graph.Node) (values, input *graph.Node) {
-		return graph.ZerosLike(v), r.backward(v, slopes)
+		return graph.ZerosLike(v), r.backward(v, slope)
 	})
 }
 
@@ -84,15 +84,14 @@ func (r recurrence) forward(x *graph.Node) (states *graph.Node, s slopes) {
 		func(t *graph.Node, s []*graph.Node) []*graph.Node {
 			h, c, states, sums, through, forget, wh, bias := s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7]
 			gates := r.activated(graph.Add(graph.Add(graph.MatMul(h, wh), at(sums, t, 0, 4*r.width)), graph.ExpandAxes(bias, 0)))
-			// By the barriers compilers compute the gates once, and the cell's tanh, instead of
-			// again for each of those who need them.
+			// By the barriers compilers compute the gates once, and the cell's tanh,
+			// instead of again for each of those who need them.
 			b := graph.OptimizationBarriers(gates, c)
 			i, f, u, o := r.gate(b[0], 0), r.gate(b[0], 1), r.gate(b[0], 2), r.gate(b[0], 3)
 			before := b[1]
 			c = r.cell(i, f, u, before)
 			b = graph.OptimizationBarriers(graph.Tanh(c), c)
-			c = b[1]
-			tanh := b[0]
+			tanh, cell := b[0], b[1]
 			h = graph.Mul(o, tanh)
 			for k, slope := range []*graph.Node{
 				graph.Mul(u, sigmoidSlope(i)), graph.Mul(before, sigmoidSlope(f)), graph.Mul(i, tanhSlope(u)), graph.Mul(tanh, sigmoidSlope(o)),
@@ -100,7 +99,7 @@ func (r recurrence) forward(x *graph.Node) (states *graph.Node, s slopes) {
 				sums = put(sums, slope, t, k*r.width)
 			}
 			through = put(through, graph.Mul(o, tanhSlope(tanh)), t, 0)
-			return []*graph.Node{h, c, put(states, h, graph.Add(t, constant(t, 1)), 0), sums, through, put(forget, f, t, 0), wh, bias}
+			return []*graph.Node{h, cell, put(states, h, graph.Add(t, constant(t, 1)), 0), sums, through, put(forget, f, t, 0), wh, bias}
 		})
 	return graph.StopGradient(out[2]), slopes{out[3], out[4], out[5]}
 }

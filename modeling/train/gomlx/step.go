@@ -2,6 +2,7 @@ package gomlx
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -156,12 +157,16 @@ func (n *Network) Steps(batches []train.Batch, rate []float64) (results []train.
 // compiled tidies up after a compiler: what it leaves in malloc's keeping is
 // given back once for each shape of batches.
 func (n *Network) compiled(batches []train.Batch) {
-	shape := fmt.Sprint(len(batches))
+	var room [64]byte // this is part of every step
+	shape := strconv.AppendInt(room[:0], int64(len(batches)), 10)
 	for _, a := range batches[0].Inputs {
-		shape += fmt.Sprint(a.Dims)
+		for _, d := range a.Dims {
+			shape = strconv.AppendInt(append(shape, ' '), int64(d), 10)
+		}
+		shape = append(shape, ',')
 	}
-	if !n.shapes[shape] {
-		n.shapes[shape] = true
+	if !n.shapes[string(shape)] {
+		n.shapes[string(shape)] = true
 		engines.Trim()
 	}
 }
